@@ -1,0 +1,44 @@
+"""Boxes: every coordinate in its own interval."""
+
+from collections.abc import Callable
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decision_sets.arguments import Array, positive_number, real_array, require_finite, whole_number
+from dpcvx import DecisionSet
+
+
+def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
+    """The box {lower <= x <= upper}; the bounds have the shape of x, or one of them is a number."""
+    low, high = real_array("lower", lower), real_array("upper", upper)
+    require_finite("lower", low)
+    require_finite("upper", high)
+    if low.shape != high.shape and low.ndim and high.ndim:
+        raise ValueError(f"lower and upper must have one shape, but {low.shape} and {high.shape} came.")
+    low, high = np.broadcast_arrays(low, high)
+    if np.any(low >= high):
+        position = tuple(int(i) for i in np.argwhere(low >= high)[0])
+        raise ValueError(
+            f"lower must be less than upper, but at entry {position} "
+            f"lower is {low[position]} and upper is {high[position]}."
+        )
+    x = cp.Variable(low.shape)
+    name = f"box({' x '.join(map(str, low.shape))})"
+    return DecisionSet(x, [x >= low, x <= high], vertex_sampler=corner_sampler(low, high), name=name)
+
+
+def cube(n: int, radius: float = 1.0) -> DecisionSet:
+    """The cube {-radius <= x <= radius} in R^n."""
+    n, radius = whole_number("n", n, at_least=1), positive_number("radius", radius)
+    return box(np.full(n, -radius), np.full(n, radius))
+
+
+def corner_sampler(low: Array, high: Array) -> Callable[[Array, np.random.Generator], Array]:
+    """Return the sampler that draws a corner of the box [low, high] with a given mean, coordinates independent."""
+
+    def draw_corner(point: Array, rng: np.random.Generator) -> Array:
+        return np.where(rng.uniform(size=low.shape) * (high - low) < point - low, high, low)
+
+    return draw_corner

@@ -1,0 +1,33 @@
+"""Differentially private online learning over convex sets declared in cvxpy."""
+
+from dpcvx.errors import (
+    DeclarationError,
+    DegenerateSetError,
+    DpcvxError,
+    EmptySetError,
+    HorizonError,
+    LossOutOfSetError,
+    OracleError,
+    ProtocolError,
+    ThinSetWarning,
+    UnboundedSetError,
+    UnsupportedConeError,
+)
+from dpcvx.sets import DecisionSet
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DecisionSet",
+    "DeclarationError",
+    "DegenerateSetError",
+    "DpcvxError",
+    "EmptySetError",
+    "HorizonError",
+    "LossOutOfSetError",
+    "OracleError",
+    "ProtocolError",
+    "ThinSetWarning",
+    "UnboundedSetError",
+    "UnsupportedConeError",
+]

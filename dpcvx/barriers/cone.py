@@ -1,0 +1,93 @@
+"""The questions that every cone answers about its logarithmically homogeneous barrier F with parameter nu.
+
+For s in the interior of the cone K, with g = F'(s) and H = F''(s):
+
+    F(a s) = F(s) - nu log a,    <g, s> = -nu,    H s = -g,    -g in the interior of the dual cone K*.
+
+`half(s, M)` returns D M for some D with D'D = H: the half-Hessian. It is all that assembly needs, and it
+keeps its accuracy close to the boundary, where H itself loses it. Slacks carry any number of leading batch axes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
+
+
+class Cone(ABC):
+    """A stack of `count` cones of one kind, each of `block` consecutive rows."""
+
+    name: str
+    count: int
+    block: int
+    unit_nu: float  # the parameter of one cone of the stack
+
+    @property
+    def size(self) -> int:
+        """Rows of the whole stack."""
+        return self.count * self.block
+
+    @property
+    def nu(self) -> float:
+        """Barrier parameter of the whole stack."""
+        return self.count * self.unit_nu
+
+    @abstractmethod
+    def identity(self) -> Array:
+        """A point deep in the interior, of shape (size,)."""
+
+    @abstractmethod
+    def interior(self, s: Array) -> Bools:
+        """Whether each slack (..., size) lies strictly inside, of shape (...)."""
+
+    @abstractmethod
+    def recedes(self, d: Array) -> bool:
+        """Whether the direction d of one block (block,) lies in the closed cone."""
+
+    def remainder(self, d: Array) -> list[int] | None:
+        """Rows of one block that must still be nonnegative once the block may run off along d; None if that is not all.
+
+        Pushed along an interior direction a cone always holds in the end: nothing remains.
+        """
+        return [] if self.take([0]).interior(d) else None
+
+    @abstractmethod
+    def dual_rays(self) -> list[int]:
+        """Rows i of one block for which the unit vector e_i lies in the dual cone."""
+
+    @abstractmethod
+    def value(self, s: Array) -> Array:
+        """F(s), of shape (...)."""
+
+    @abstractmethod
+    def gradient(self, s: Array) -> Array:
+        """F'(s), of shape (..., size)."""
+
+    @abstractmethod
+    def half(self, s: Array, M: Array) -> Array:
+        """D M with D'D = F''(s) for M of shape (size, k): an array of shape (..., rows, k)."""
+
+    def hessian_product(self, s: Array, d: Array) -> Array:
+        """F''(s) d for one slack and one direction (size,)."""
+        D = self.half(s, np.eye(self.size))
+        return np.asarray(D.T @ (D @ d))
+
+    @abstractmethod
+    def take(self, blocks: Sequence[int]) -> "Cone":
+        """The stack of the given blocks only, in their order."""
+
+    @abstractmethod
+    def clarabel(self) -> list[Any]:
+        """The same stack in Clarabel's words."""
+
+    def blocks(self, s: Array) -> Array:
+        """The slack with its last axis split into (count, block)."""
+        return s.reshape(*s.shape[:-1], self.count, self.block)
+
+    def __repr__(self) -> str:
+        return f"{self.count} x {self.name}({self.block})"

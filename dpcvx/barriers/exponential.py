@@ -1,0 +1,80 @@
+"""The exponential cone y exp(x/y) <= z, F(x, y, z) = -log(y log(z/y) - x) - log y - log z with nu = 3."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import clarabel
+import numpy as np
+
+from dpcvx.barriers.cone import Array, Bools, Cone
+
+
+class Exponential(Cone):
+    """`count` closures of {(x, y, z) : y > 0, y exp(x/y) <= z}."""
+
+    name = "exponential"
+    block = 3
+    unit_nu = 3.0
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def identity(self) -> Array:
+        return np.tile([-1.051383, 0.556409, 1.258967], self.count)  # where F'(s) = -s, up to its digits
+
+    def _split(self, s: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """x, y, z, the logarithm of z/y and w = y log(z/y) - x; y and z must be positive."""
+        s = self.blocks(s)
+        x, y, z = s[..., 0], s[..., 1], s[..., 2]
+        ratio = np.log(z / y)
+        return x, y, z, ratio, y * ratio - x
+
+    def interior(self, s: Array) -> Bools:
+        parts = self.blocks(s)
+        positive = np.asarray((parts[..., 1:] > 0).all(axis=-1))
+        safe = np.where(positive[..., None], parts, np.array([-1.0, 1.0, 1.0]))
+        w = self._split(safe.reshape(s.shape))[-1]
+        return np.asarray((positive & (w > 0)).all(axis=-1))
+
+    def recedes(self, d: Array) -> bool:
+        x, y, z = d
+        if y == 0:
+            return bool(x <= 0 and z >= 0)
+        return bool(y > 0 and z > 0 and x <= y * np.log(z / y))
+
+    def remainder(self, d: Array) -> list[int] | None:
+        if d[1] == 0 and self.recedes(d):
+            return [1] if d[2] > 0 else [1, 2]
+        return super().remainder(d)
+
+    def dual_rays(self) -> list[int]:
+        return [1, 2]
+
+    def value(self, s: Array) -> Array:
+        _, y, z, _, w = self._split(s)
+        return np.asarray(-(np.log(w) + np.log(y) + np.log(z)).sum(axis=-1))
+
+    def gradient(self, s: Array) -> Array:
+        _, y, z, ratio, w = self._split(s)
+        g = np.stack([1 / w, -(ratio - 1) / w - 1 / y, -y / (z * w) - 1 / z], axis=-1)
+        return g.reshape(s.shape)
+
+    def half(self, s: Array, M: Array) -> Array:
+        # four rows, because a 3 x 3 Cholesky factor loses its digits close to the boundary
+        _, y, z, ratio, w = self._split(s)
+        D = np.zeros((*w.shape, 4, 3))
+        D[..., 0, 0] = -1 / w
+        D[..., 0, 1] = (ratio - 1) / w
+        D[..., 0, 2] = y / (z * w)
+        D[..., 1, 1] = 1 / np.sqrt(y * w)
+        D[..., 1, 2] = -np.sqrt(y / w) / z
+        D[..., 2, 1] = 1 / y
+        D[..., 3, 2] = 1 / z
+        out = D @ M.reshape(self.count, 3, -1)
+        return out.reshape(*out.shape[:-3], 4 * self.count, out.shape[-1])
+
+    def take(self, blocks: Sequence[int]) -> "Exponential":
+        return Exponential(len(blocks))
+
+    def clarabel(self) -> list[Any]:
+        return [clarabel.ExponentialConeT()] * self.count

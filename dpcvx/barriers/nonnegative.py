@@ -1,0 +1,50 @@
+"""The nonnegative orthant, F(s) = -sum log s_i with nu = 1 for each row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import clarabel
+import numpy as np
+
+from dpcvx.barriers.cone import Array, Bools, Cone
+
+
+class Nonnegative(Cone):
+    """`count` rows s_i >= 0."""
+
+    name = "nonnegative"
+    block = 1
+    unit_nu = 1.0
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def identity(self) -> Array:
+        return np.ones(self.count)
+
+    def interior(self, s: Array) -> Bools:
+        return np.asarray((s > 0).all(axis=-1))
+
+    def recedes(self, d: Array) -> bool:
+        return bool(d[0] >= 0)
+
+    def dual_rays(self) -> list[int]:
+        return [0]
+
+    def value(self, s: Array) -> Array:
+        return np.asarray(-np.log(s).sum(axis=-1))
+
+    def gradient(self, s: Array) -> Array:
+        return -1 / s
+
+    def half(self, s: Array, M: Array) -> Array:
+        return M / s[..., None]
+
+    def hessian_product(self, s: Array, d: Array) -> Array:
+        return np.asarray(d / s**2)
+
+    def take(self, blocks: Sequence[int]) -> "Nonnegative":
+        return Nonnegative(len(blocks))
+
+    def clarabel(self) -> list[Any]:
+        return [clarabel.NonnegativeConeT(self.count)]

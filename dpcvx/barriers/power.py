@@ -1,0 +1,93 @@
+"""The power cone prod u_i^a_i >= |w|, sum a_i = 1, for d factors u >= 0 and one w, with nu = d + 1:
+
+F(u, w) = -log(prod u_i^(2 a_i) - w^2) - sum (1 - a_i) log u_i.
+
+With tau = prod u_i^a_i, relative steps d_i = du_i/u_i, p = sum a_i d_i, P = tau p and q = dw, its Hessian is the sum
+of squares
+
+    (P + q)^2/(tau + w)^2 + (P - q)^2/(tau - w)^2 + 2 tau^2/(tau^2 - w^2) sum a_i (d_i - p)^2 + sum (1 - a_i) d_i^2,
+
+which gives the half-Hessian row by row.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import clarabel
+import numpy as np
+
+from dpcvx.barriers.cone import Array, Bools, Cone
+
+
+class Power(Cone):
+    """A stack of power cones with exponents of shape (count, d); the rows of each are (u_1, ..., u_d, w)."""
+
+    name = "power"
+
+    def __init__(self, exponents: Array) -> None:
+        self.exponents = np.atleast_2d(np.asarray(exponents, dtype=float))
+        self.count, factors = self.exponents.shape
+        self.block = factors + 1
+        self.unit_nu = factors + 1.0
+
+    def identity(self) -> Array:
+        return np.concatenate([np.sqrt(1 + self.exponents), np.zeros((self.count, 1))], axis=1).ravel()
+
+    def _split(self, s: Array) -> tuple[Array, Array, Array]:
+        """u, w and tau = prod u^a; u must be positive."""
+        s = self.blocks(s)
+        u, w = s[..., :-1], s[..., -1]
+        return u, w, np.exp((self.exponents * np.log(u)).sum(axis=-1))
+
+    def interior(self, s: Array) -> Bools:
+        parts = self.blocks(s)
+        positive = np.asarray((parts[..., :-1] > 0).all(axis=-1))
+        safe = np.where(positive[..., None], parts, 1.0)
+        _, w, tau = self._split(safe.reshape(s.shape))
+        return np.asarray((positive & (tau > np.abs(w))).all(axis=-1))
+
+    def recedes(self, d: Array) -> bool:
+        return bool(np.all(d[:-1] >= 0) and d[-1] == 0)
+
+    def remainder(self, d: Array) -> list[int] | None:
+        if self.recedes(d) and d.any():
+            return [i for i in range(self.block - 1) if d[i] == 0]
+        return super().remainder(d)
+
+    def dual_rays(self) -> list[int]:
+        return list(range(self.block - 1))
+
+    def value(self, s: Array) -> Array:
+        u, w, tau = self._split(s)
+        terms = np.log(tau - w) + np.log(tau + w) + ((1 - self.exponents) * np.log(u)).sum(axis=-1)
+        return np.asarray(-terms.sum(axis=-1))
+
+    def gradient(self, s: Array) -> Array:
+        u, w, tau = self._split(s)
+        omega = (tau - w) * (tau + w)
+        pull = (2 * self.exponents * (tau * tau / omega)[..., None] + 1 - self.exponents) / u
+        return np.concatenate([-pull, (2 * w / omega)[..., None]], axis=-1).reshape(s.shape)
+
+    def half(self, s: Array, M: Array) -> Array:
+        u, w, tau = self._split(s)
+        a = self.exponents
+        M = M.reshape(self.count, self.block, -1)
+        d = M[:, :-1] / u[..., None]  # relative steps
+        p = (a[..., None] * d).sum(axis=-2, keepdims=True)
+        q = M[:, -1:]
+        lower, upper = (tau - w)[..., None, None], (tau + w)[..., None, None]
+        tau = tau[..., None, None]
+        rows = [
+            (tau * p + q) / upper,
+            (tau * p - q) / lower,
+            np.sqrt(2 * a[..., None] / (lower * upper)) * tau * (d - p),
+            np.sqrt(1 - a)[..., None] * d,
+        ]
+        out = np.concatenate(rows, axis=-2)
+        return out.reshape(*out.shape[:-3], -1, out.shape[-1])
+
+    def take(self, blocks: Sequence[int]) -> "Power":
+        return Power(self.exponents[list(blocks)])
+
+    def clarabel(self) -> list[Any]:
+        return [clarabel.GenPowerConeT(list(map(float, a)), 1) for a in self.exponents]

@@ -1,0 +1,72 @@
+"""The cone of positive semidefinite matrices of order k, F(S) = -log det S with nu = k.
+
+A matrix is a vector by its upper triangle, column by column, with off-diagonal entries times sqrt 2.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import clarabel
+import numpy as np
+
+from dpcvx.barriers.cone import Array, Bools, Cone
+
+
+class Semidefinite(Cone):
+    """`count` cones of symmetric matrices of order `order`."""
+
+    name = "semidefinite"
+
+    def __init__(self, count: int, order: int) -> None:
+        self.count = count
+        self.order = order
+        self.block = order * (order + 1) // 2
+        self.unit_nu = float(order)
+        column, row = np.tril_indices(order)  # row <= column, sorted by column: the upper triangle column-major
+        self._row, self._column = row, column
+        self._weight = np.where(row == column, 1.0, np.sqrt(2))
+
+    def matrix(self, s: Array) -> Array:
+        """The symmetric matrices (..., k, k) behind vectors (..., block)."""
+        S = np.empty((*s.shape[:-1], self.order, self.order))
+        S[..., self._row, self._column] = S[..., self._column, self._row] = s / self._weight
+        return S
+
+    def vector(self, S: Array) -> Array:
+        """The inverse of `matrix`."""
+        return np.asarray(S[..., self._row, self._column] * self._weight)
+
+    def identity(self) -> Array:
+        return np.tile(self.vector(np.eye(self.order)), self.count)
+
+    def interior(self, s: Array) -> Bools:
+        smallest = np.linalg.eigvalsh(self.matrix(self.blocks(s)))[..., 0]
+        return np.asarray((smallest > 0).all(axis=-1))
+
+    def recedes(self, d: Array) -> bool:
+        eigenvalues = np.linalg.eigvalsh(self.matrix(d))
+        return bool(eigenvalues[0] >= -1e-12 * max(1.0, eigenvalues[-1]))
+
+    def dual_rays(self) -> list[int]:
+        return [int(i) for i in np.flatnonzero(self._row == self._column)]
+
+    def value(self, s: Array) -> Array:
+        L = np.linalg.cholesky(self.matrix(self.blocks(s)))
+        return np.asarray(-2 * np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=(-1, -2)))
+
+    def gradient(self, s: Array) -> Array:
+        inverse = np.linalg.inv(self.matrix(self.blocks(s)))
+        return -self.vector((inverse + np.swapaxes(inverse, -1, -2)) / 2).reshape(s.shape)
+
+    def half(self, s: Array, M: Array) -> Array:
+        # <D, H D> = |L^-1 D L^-T|^2 for S = L L'
+        L = np.linalg.inv(np.linalg.cholesky(self.matrix(self.blocks(s))))[..., None, :, :]
+        directions = self.matrix(np.swapaxes(M.reshape(self.count, self.block, -1), -1, -2))
+        out = np.swapaxes(self.vector(L @ directions @ np.swapaxes(L, -1, -2)), -1, -2)
+        return out.reshape(*out.shape[:-3], self.size, out.shape[-1])
+
+    def take(self, blocks: Sequence[int]) -> "Semidefinite":
+        return Semidefinite(len(blocks), self.order)
+
+    def clarabel(self) -> list[Any]:
+        return [clarabel.PSDTriangleConeT(self.order)] * self.count

@@ -1,0 +1,49 @@
+"""The errors of the package: each is a sentence that names the constraint, direction or number at fault."""
+
+
+class DpcvxError(Exception):
+    """Base of every error that dpcvx raises about what the user declared or did."""
+
+
+class DeclarationError(DpcvxError, ValueError):
+    """The declaration cannot be read as a convex set: not convex, not real, or about something else."""
+
+
+class EmptySetError(DpcvxError, ValueError):
+    """No point satisfies the constraints."""
+
+
+class UnboundedSetError(DpcvxError, ValueError):
+    """The set contains a ray; the message and `ray` hold its direction."""
+
+    def __init__(self, message: str, ray: object = None) -> None:
+        super().__init__(message)
+        self.ray = ray
+
+
+class DegenerateSetError(DpcvxError, ValueError):
+    """The set has no interior within its affine hull that the presolve could find."""
+
+
+class UnsupportedConeError(DpcvxError, ValueError):
+    """The constraints need a cone or a size for which there is no barrier."""
+
+
+class OracleError(DpcvxError, RuntimeError):
+    """A numerical solver did not reach an answer, or the user's own oracle returned a wrong one."""
+
+
+class ProtocolError(DpcvxError, RuntimeError):
+    """`act` and `update` did not alternate."""
+
+
+class LossOutOfSetError(DpcvxError, ValueError):
+    """A loss lies outside its declared set."""
+
+
+class HorizonError(DpcvxError, RuntimeError):
+    """More rounds were asked for than the horizon allows."""
+
+
+class ThinSetWarning(UserWarning):
+    """The set is so thin in some direction that rounding errors may show."""

@@ -1,0 +1,1 @@
+"""Experiments: pictures and measurements of what was declared."""

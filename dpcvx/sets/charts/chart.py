@@ -1,0 +1,150 @@
+"""Coordinates of the lifted set in which barrier and linear algebra live: one file for each structure of the Hessian.
+
+A chart is centred at a strictly feasible point v0 and scaled by the Hessian there, so the set contains the unit ball
+and lies in a ball of moderate radius whatever units the user chose. Its coordinates are z = (u, y):
+
+    v = v0 + W z,    x = x0 + B y,    slack(z) = s0 - G z in K,
+
+u the auxiliary coordinates (none in most sets) and y the `width` coordinates of the user's variable. The barrier of
+the set is R(y) = min_u F(slack(u, y)); its Hessian is the Schur complement of that of F, and for ANY strictly
+feasible (u, y) the ellipsoid {y + d : <d, S d> <= 1} of that Schur complement S stays inside the set.
+
+`factor(z)` does the one factorisation of a round. With S = C C' in the tangent space it answers
+
+    solve(g)       H^-1 g on joint coordinates, for Newton steps,
+    half_solve(w)  C'^-1 w, the point of the Dikin ellipsoid at w in the unit ball of R^dim,
+    half_apply(w)  C w, the covector that measures it: <C w, C'^-1 w> = |w|^2.
+
+Everything carries leading batch axes.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy import sparse
+
+from dpcvx.barriers import Product
+from dpcvx.barriers.cone import Array, Bools
+
+
+class Factor(ABC):
+    """The Hessian of the barrier at one point (or a batch of points), factorised."""
+
+    z: Array
+    gradient: Array  # of F at z, on joint coordinates
+
+    @abstractmethod
+    def solve(self, g: Array) -> Array:
+        """H^-1 g on joint coordinates (..., size), restricted to the tangent space."""
+
+    @abstractmethod
+    def apply(self, d: Array) -> Array:
+        """S d for tangent vectors (..., width): a covector of y."""
+
+    @abstractmethod
+    def solve_schur(self, c: Array) -> Array:
+        """S^-1 c for covectors (..., width)."""
+
+    @abstractmethod
+    def half_solve(self, w: Array) -> Array:
+        """C'^-1 w for w (..., dim): a tangent vector of y (..., width)."""
+
+    @abstractmethod
+    def half_apply(self, w: Array) -> Array:
+        """C w for w (..., dim): a covector of y (..., width)."""
+
+
+class Chart(ABC):
+    """Coordinates around one strictly feasible point."""
+
+    dim: int  # of the set
+    width: int  # coordinates y
+    auxiliaries: int  # coordinates u
+    cones: Product
+    v0: Array
+    x0: Array
+    s0: Array
+    P: sparse.csr_array
+
+    @property
+    def size(self) -> int:
+        """Joint coordinates z."""
+        return self.auxiliaries + self.width
+
+    @abstractmethod
+    def factor(self, z: Array) -> Factor:
+        """The factorised Hessian at a strictly feasible z; raises LinAlgError where rounding made it indefinite."""
+
+    @abstractmethod
+    def slack_step(self, dz: Array) -> Array:
+        """The change -G dz of the slack."""
+
+    @abstractmethod
+    def gradient_of(self, slack_gradient: Array) -> Array:
+        """-G' F', on joint coordinates."""
+
+    @abstractmethod
+    def lifted(self, z: Array) -> Array:
+        """v = v0 + W z."""
+
+    @abstractmethod
+    def lowered(self, v: Array) -> Array:
+        """The z of a lifted point v on the affine hull."""
+
+    @abstractmethod
+    def push(self, dy: Array) -> Array:
+        """B dy: a displacement of the user's variable, as a vector."""
+
+    @abstractmethod
+    def pull(self, c: Array) -> Array:
+        """B'c: a covector on the user's variable in coordinates y."""
+
+    @abstractmethod
+    def spread(self, covector: Array) -> Array:
+        """A c in the tangent space of the user's variable with B'c = covector."""
+
+    @abstractmethod
+    def coordinates(self, x: Array) -> Array:
+        """The y of the point of the affine hull nearest to x in a fixed metric."""
+
+    @abstractmethod
+    def column_widths(self) -> Array:
+        """The half-width of the Dikin ellipsoid at the centre in each lifted coordinate v."""
+
+    @abstractmethod
+    def tangent_basis(self) -> Array:
+        """Columns (width, dim) that span the tangent vectors dy."""
+
+    @abstractmethod
+    def tangential(self, covector: Array) -> Array:
+        """The part of a joint covector that acts on joint tangent vectors."""
+
+    def slack(self, z: Array) -> Array:
+        return self.s0 + self.slack_step(z)
+
+    def point(self, z: Array) -> Array:
+        """The user's variable at z, as a vector."""
+        return self.x0 + self.push(z[..., self.auxiliaries :])
+
+    def interior(self, z: Array) -> Bools:
+        return self.cones.interior(self.slack(z))
+
+    def value(self, z: Array) -> Array:
+        """F at z, relative to F at the centre of the chart."""
+        return self.cones.value(self.slack(z)) - self.cones.value(self.s0)
+
+    def gradient(self, z: Array) -> Array:
+        return self.gradient_of(self.cones.gradient(self.slack(z)))
+
+    def least_width(self) -> float:
+        """The least half-width of the Dikin ellipsoid at the centre, in units of its own bounding box."""
+        axes = self.push(self.factor(np.zeros(self.size)).half_solve(np.eye(self.dim)))
+        extent = np.sqrt((axes * axes).sum(axis=0))
+        moving = extent > 0
+        return float(np.linalg.svd(axes[:, moving] / extent[moving], compute_uv=False)[self.dim - 1])
+
+    def joint(self, covector: Array) -> Array:
+        """A covector of y as one of (u, y)."""
+        if not self.auxiliaries:
+            return covector
+        return np.concatenate([np.zeros((*covector.shape[:-1], self.auxiliaries)), covector], axis=-1)

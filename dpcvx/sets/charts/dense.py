@@ -1,0 +1,168 @@
+"""The dense chart: any cones, any equalities, LAPACK; for sets of moderate dimension."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas, lapack
+
+from dpcvx.barriers.cone import Array
+from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.charts.chart import Chart, Factor
+
+_RANK = 1e-11  # relative size below which a direction counts as zero
+
+
+class TangentSpace:
+    """Orthonormal coordinates of the solutions of E v = e, auxiliary directions first; made once for each set."""
+
+    def __init__(self, conic: ConicSet) -> None:
+        k = conic.columns
+        Z = np.eye(k)
+        if conic.E.shape[0]:
+            Q, R, _ = scipy.linalg.qr(conic.E.toarray().T, pivoting=True)
+            diagonal = np.abs(np.diagonal(R))
+            rank = int((diagonal > _RANK * diagonal[0]).sum())
+            self._equalities = Q[:, :rank]
+            Z = Q[:, rank:]
+        else:
+            self._equalities = np.zeros((k, 0))
+        P = conic.P.toarray()
+        size = np.linalg.norm(P, axis=1, keepdims=True)
+        image = (P / np.where(size > 0, size, 1)) @ Z  # ranks do not see the units of x
+        _, values, rows = np.linalg.svd(image)
+        self.dim = int((values > _RANK * max(1.0, values[0] if len(values) else 0.0)).sum()) if image.size else 0
+        self.auxiliaries = Z.shape[1] - self.dim
+        self.W = Z @ np.concatenate([rows[self.dim :], rows[: self.dim]]).T
+        self.A = conic.A @ self.W
+
+    def on_hull(self, v: Array, conic: ConicSet) -> Array:
+        """v moved onto the equalities."""
+        if not self._equalities.shape[1]:
+            return v
+        E = conic.E.toarray()
+        return np.asarray(v - np.linalg.lstsq(E, E @ v - conic.e, rcond=_RANK)[0])
+
+
+class DenseFactor(Factor):
+    """Cholesky factor of the joint Hessian; its last block is the factor of the Schur complement."""
+
+    def __init__(self, chart: "DenseChart", z: Array) -> None:
+        self.chart = chart
+        self.z = z
+        slack = chart.slack(z)
+        self.gradient = chart.gradient_of(chart.cones.gradient(slack))
+        M = chart.cones.half(slack, chart.G)
+        if not chart.size:
+            self.L = np.zeros((0, 0))
+        elif z.ndim == 1:
+            H = blas.dsyrk(1.0, M.T, lower=1)
+            self.L, info = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+            if info:
+                raise np.linalg.LinAlgError("the Hessian of the barrier is not positive definite")
+        else:
+            self.L = np.linalg.cholesky(np.swapaxes(M, -1, -2) @ M)
+        u = chart.auxiliaries
+        self.C = np.asfortranarray(self.L[u:, u:]) if z.ndim == 1 and u else self.L[..., u:, u:]
+
+    def _triangular(self, L: Array, w: Array, transposed: int) -> Array:
+        if not L.size:
+            return np.zeros_like(w)
+        if L.ndim == 2:
+            flat = w.reshape(-1, w.shape[-1]).T
+            return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
+        M = np.swapaxes(L, -1, -2) if transposed else L
+        return np.asarray(np.linalg.solve(M, w[..., None])[..., 0])
+
+    def solve(self, g: Array) -> Array:
+        return self._triangular(self.L, self._triangular(self.L, g, 0), 1)
+
+    def solve_schur(self, c: Array) -> Array:
+        return self.half_solve(self._triangular(self.C, c, 0))
+
+    def half_solve(self, w: Array) -> Array:
+        return self._triangular(self.C, w, 1)
+
+    def half_apply(self, w: Array) -> Array:
+        return np.asarray((np.tril(self.C) @ w[..., None])[..., 0])
+
+    def apply(self, d: Array) -> Array:
+        return self.half_apply((np.swapaxes(np.tril(self.C), -1, -2) @ d[..., None])[..., 0])
+
+
+class DenseChart(Chart):
+    """z scaled so that the joint Hessian at the centre is the identity."""
+
+    def __init__(self, conic: ConicSet, tangent: TangentSpace, v0: Array) -> None:
+        self.cones = conic.cones
+        self.P = conic.P
+        self.dim = self.width = tangent.dim
+        self.auxiliaries = tangent.auxiliaries
+        self.v0 = v0
+        self.x0 = conic.point(v0)
+        slack = conic.slack(v0)
+        M = conic.cones.half(slack, tangent.A)
+        H = M.T @ M
+        jacobi = 1 / np.sqrt(np.diagonal(H))
+        L = np.linalg.cholesky(jacobi[:, None] * H * jacobi)
+        T = jacobi[:, None] * scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans=1) if len(L) else H
+        self.W = tangent.W @ T
+        self.B = conic.P @ self.W[:, self.auxiliaries :]
+        unit = conic.cones.unit_factors(slack)
+        self.G = np.ascontiguousarray((tangent.A @ T) * unit[:, None])
+        self.s0 = slack * unit
+
+    def factor(self, z: Array) -> DenseFactor:
+        return DenseFactor(self, z)
+
+    def slack_step(self, dz: Array) -> Array:
+        return np.asarray(-(dz @ self.G.T))
+
+    def gradient_of(self, slack_gradient: Array) -> Array:
+        return np.asarray(-(slack_gradient @ self.G))
+
+    def lifted(self, z: Array) -> Array:
+        return np.asarray(self.v0 + z @ self.W.T)
+
+    def lowered(self, v: Array) -> Array:
+        if not self.size:
+            return np.zeros((*v.shape[:-1], 0))
+        size = self.column_widths()
+        return np.asarray(np.linalg.lstsq(self.W / size[:, None], ((v - self.v0) / size).T, rcond=None)[0].T)
+
+    def push(self, dy: Array) -> Array:
+        return np.asarray(dy @ self.B.T)
+
+    def pull(self, c: Array) -> Array:
+        return np.asarray(c @ self.B)
+
+    def spread(self, covector: Array) -> Array:
+        if not self.dim:
+            return np.zeros((*covector.shape[:-1], len(self.x0)))
+        return np.asarray(covector @ self._spread.T)
+
+    @cached_property
+    def _spread(self) -> Array:
+        return np.linalg.pinv(self.B.T)
+
+    def coordinates(self, x: Array) -> Array:
+        if not self.dim:
+            return np.zeros((*x.shape[:-1], 0))
+        return (x - self.x0) @ self._inverse.T
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """B^+ in a metric that does not see the units of x."""
+        size = np.linalg.norm(self.B, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        return np.asarray(np.linalg.pinv(self.B / size[:, None]) / size)
+
+    def column_widths(self) -> Array:
+        size = np.linalg.norm(self.W, axis=1)
+        return np.where(size > 0, size, 1.0)
+
+    def tangential(self, covector: Array) -> Array:
+        return covector
+
+    def tangent_basis(self) -> Array:
+        return np.eye(self.dim)

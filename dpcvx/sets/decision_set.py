@@ -1,0 +1,399 @@
+"""The public face of a declared convex set: cvxpy constraints in, geometry out."""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from dpcvx.barriers.cone import Array
+from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.sets import bounds
+from dpcvx.sets.charts import DENSE_LIMIT, Chart, DenseChart
+from dpcvx.sets.closed_forms import Ball, ClosedForm, recognise
+from dpcvx.sets.declaration import declare
+from dpcvx.sets.dikin import DikinEllipsoid
+from dpcvx.sets.interior import centre
+from dpcvx.sets.lift import lift
+from dpcvx.sets.membership import Membership
+from dpcvx.sets.newton import fibre, minimise
+from dpcvx.sets.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
+from dpcvx.sets.parameter import BarrierParameter, barrier_parameter
+from dpcvx.sets.presolve import presolve
+from dpcvx.sets.pruning import prune_rows
+from dpcvx.sets.vertices import VertexPeeling, VertexWalk
+
+Oracle = Callable[[Array], Any]
+VertexSampler = Callable[[Array, np.random.Generator], Any]
+
+
+class DecisionSet:
+    """A compact convex set declared by a cvxpy variable and constraints.
+
+    Points have the shape of the variable; oracles also take points on leading batch axes. Vectors such as the rows of
+    `basis` list the entries of a matrix variable column by column, as cvxpy does.
+
+    Args:
+        variable: any real cvxpy variable, of any shape and with any attributes.
+        constraints: cvxpy constraints on it; other variables in them are auxiliary. Parameters are frozen at their
+        values. oracle: an own linear minimiser c -> argmin <c, x>, used by `argmin` and `support`. vertex_sampler: an
+        own (point, rng) -> random vertex with mean point, used by `sample_vertex`. solver: the name of an installed
+        cvxpy solver, through which `argmin` and `project` then run: slow and independent. prune: whether to remove
+        redundant inequalities by linear programs. name: how `summary` calls the set.
+
+    Raises:
+        DeclarationError, EmptySetError, UnboundedSetError, DegenerateSetError, UnsupportedConeError: sentences that
+        name
+            the constraint, the direction or the number at fault.
+    """
+
+    def __init__(
+        self,
+        variable: cp.Variable,
+        constraints: Iterable[cp.Constraint],
+        *,
+        oracle: Oracle | None = None,
+        vertex_sampler: VertexSampler | None = None,
+        solver: str | None = None,
+        prune: bool = False,
+        name: str | None = None,
+    ) -> None:
+        declaration = declare(variable, constraints)
+        names = (*declaration.names, declaration.attribute_name)
+        lifted = lift(declaration)
+        conic = presolve(lifted, names)
+        found = centre(conic, names, variable.name(), variable.shape)
+        if prune:
+            found = centre(prune_rows(found.conic), names, variable.name(), variable.shape)
+        self.name = name or "set"
+        self.variable = variable
+        self.shape: tuple[int, ...] = variable.shape
+        self.size: int = variable.size
+        self._declaration = declaration
+        self._rows = (lifted.A.shape[0], lifted.E.shape[0])
+        self._conic, self._chart = found.conic, found.chart
+        self._form: ClosedForm | None = recognise(found.conic)
+        self._own_oracle, self._own_sampler = oracle, vertex_sampler
+        self._slow = CvxpyOracles(declaration, solver) if solver is not None else None
+        self.barrier = SetBarrier(self)
+
+    # --- what was derived
+    # -----------------------------------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the affine hull."""
+        return self._chart.dim
+
+    @property
+    def nu(self) -> float:
+        """The barrier parameter, the smallest value that is proved."""
+        return self.parameter.nu
+
+    @cached_property
+    def parameter(self) -> BarrierParameter:
+        """The barrier parameter with its derivation."""
+        return barrier_parameter(self._conic, self._chart)
+
+    @property
+    def chart(self) -> Chart:
+        """The coordinates around the analytic centre in which learners compute."""
+        return self._chart
+
+    @property
+    def is_polytope(self) -> bool:
+        """Whether only linear constraints are left after presolve."""
+        return self._conic.is_polyhedral
+
+    @property
+    def center(self) -> Array:
+        """The analytic centre."""
+        return self._reshape(self._chart.x0.copy())
+
+    @cached_property
+    def basis(self) -> Array | LinearOperator:
+        """An orthonormal basis of the tangent space, (size, dim); above size 2,000 the projector onto it, lazily."""
+        chart = self._chart
+        if self.size <= DENSE_LIMIT:
+            directions = chart.push(chart.tangent_basis().T)
+            extent = np.sqrt((directions * directions).sum(axis=1, keepdims=True))
+            return (
+                np.linalg.qr((directions / np.where(extent > 0, extent, 1.0)).T)[0]
+                if self.dim
+                else np.zeros((self.size, 0))
+            )
+
+        def onto(vector: Array) -> Array:
+            return chart.spread(chart.pull(np.ravel(vector)))
+
+        return LinearOperator((self.size, self.size), matvec=onto, rmatvec=onto, dtype=float)
+
+    def contains(self, point: Any, tol: float = 1e-9) -> bool:
+        """Whether the point lies in the set enlarged about its centre by the factor 1 + tol.
+
+        Points of the wrong shape raise; NaN and infinities are in no set.
+        """
+        x = self._flatten(point)
+        if x.ndim != 1:
+            raise ValueError(f"contains takes one point of shape {self.shape}, not {np.shape(point)}.")
+        return self._membership.contains(x, tol)
+
+    @cached_property
+    def _membership(self) -> Membership:
+        return Membership(self._conic, self._chart, self._declaration, self._extent)
+
+    # --- oracles
+    # --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _generic(self) -> Oracles:
+        if self._slow is not None:
+            return self._slow
+        if self._form is not None:
+            return self._form
+        form = CentredForm(self._conic, self._chart)
+        return PolyhedralOracles(form, self._chart) if form.is_polyhedral else ConicOracles(form)
+
+    def argmin(self, c: Any) -> Array:
+        """A minimiser of <c, x> over the set; a vertex where the set is a polytope."""
+        flat = self._flatten(c, "c")
+        if self._own_oracle is None:
+            return self._each(self._generic.argmin, flat)
+        return self._each(self._asked_oracle, flat)
+
+    def _asked_oracle(self, c: Array) -> Array:
+        assert self._own_oracle is not None
+        answer = np.asarray(self._own_oracle(self._reshape(c)), dtype=float)
+        if answer.shape != self.shape or not np.isfinite(answer).all():
+            raise OracleError(
+                f"The set's own oracle returned an array of shape {answer.shape}; "
+                f"a finite one of shape {self.shape} is expected."
+            )
+        return answer.ravel(order="F")
+
+    def support(self, c: Any) -> Array | float:
+        """The support function max <c, x> over the set."""
+        flat = self._flatten(c, "c")
+        best = self._flatten(self.argmin(-np.asarray(c, dtype=float)))
+        values = (flat * best).sum(axis=-1)
+        return float(values) if values.ndim == 0 else values
+
+    def support_bound(self, c: Any) -> float:
+        """A certified upper bound of max <c, x>, above it by about 1e-8 of the set's width."""
+        flat = self._flatten(c, "c")
+        if self._form is not None and self._slow is None:
+            exact = float(flat @ self._form.argmin(-flat))
+            return exact + 1e-14 * float(np.abs(flat) @ np.abs(self._form.argmin(-flat)))
+        return bounds.upper_bound(self._chart, self.nu, flat)
+
+    def project(self, point: Any) -> Array:
+        """The nearest point of the set in the Euclidean norm."""
+        return self._each(self._generic.project, self._flatten(point))
+
+    def barrier_argmin(self, covector: Any, start: Any = None) -> Array:
+        """argmin <covector, x> + R(x) for the set's barrier R, warm from the point `start` if one is given."""
+        c = self._chart.pull(self._flatten(covector, "covector"))
+        z = None if start is None else fibre(self._chart, self._chart.coordinates(self._flatten(start)))
+        return self._reshape(self._chart.point(minimise(self._chart, c, z).z))
+
+    def bounding_box(self) -> tuple[Array, Array]:
+        """The least and largest value of each entry, certified from outside: (lower, upper)."""
+        lower, upper = self._box
+        return self._reshape(lower.copy()), self._reshape(upper.copy())
+
+    @cached_property
+    def _box(self) -> tuple[Array, Array]:
+        if self._form is not None:
+            return self._form.box()
+        units = np.eye(self.size)
+        upper = np.array([self.support_bound(self._reshape(unit)) for unit in units])
+        lower = np.array([-self.support_bound(self._reshape(-unit)) for unit in units])
+        return lower, upper
+
+    def norm_bound(self, p: float) -> float:
+        """A certified upper bound of max |x|_p over the set, for p >= 1 (matrices entry by entry)."""
+        if not p >= 1:
+            raise ValueError(f"p must be at least 1, not {p}.")
+        if isinstance(self._form, Ball) and p == 2:
+            return float(np.linalg.norm(self._form.center) + self._form.radius) * (1 + 1e-14)
+        lower, upper = self._box
+        signs = np.where(lower >= -1e-7 * (upper - lower), 1.0, np.where(upper <= 1e-7 * (upper - lower), -1.0, 0.0))
+        mixed = np.maximum(np.abs(lower), np.abs(upper))[signs == 0].sum()
+        slips = (np.maximum(0.0, -lower)[signs > 0].sum() + np.maximum(0.0, upper)[signs < 0].sum()) * 2
+        one_norm = float(mixed + slips + (self.support_bound(self._reshape(signs)) if signs.any() else 0.0))
+        return bounds.norm_bound(p, lower, upper, one_norm, self._outer_radius())
+
+    def _outer_radius(self) -> float:
+        """Radius around the origin of a ball that holds the set: its Dikin ellipsoid at the centre, blown up."""
+        if not isinstance(self._chart, DenseChart) or not self.dim:
+            return np.inf
+        blow_up = 1.01 * (self.nu + 2 * np.sqrt(self.nu))
+        return float(np.linalg.norm(self._chart.x0) + blow_up * np.linalg.norm(self._chart.B, 2))
+
+    def dikin(self, point: Any) -> DikinEllipsoid:
+        """The Dikin ellipsoid at an interior point, or at a batch of them."""
+        z = self._coordinates(self._flatten(point))
+        return DikinEllipsoid(self._chart, self._chart.factor(z), self._reshape, self._flatten)
+
+    def sample_vertex(self, point: Any, rng: np.random.Generator) -> Array:
+        """A random vertex whose mean is the point; for polytopes and for sets with an own sampler."""
+        x = self._flatten(point)
+        if self._own_sampler is not None:
+            vertex = np.asarray(self._own_sampler(self._reshape(x), rng), dtype=float)
+            if vertex.shape != self.shape or not np.isfinite(vertex).all():
+                raise OracleError(f"The set's own vertex sampler returned shape {vertex.shape}, not {self.shape}.")
+            return vertex
+        if not self.is_polytope:
+            raise UnsupportedConeError(
+                f"The {self.name} is not a polytope after presolve; it has no finite set of vertices."
+            )
+        if not self.contains(point, 1e-7):
+            raise ValueError("sample_vertex takes a point of the set; project it first.")
+        return self._reshape(self._vertices.sample(x, rng))
+
+    @cached_property
+    def _vertices(self) -> VertexWalk | VertexPeeling:
+        if self._chart.auxiliaries:
+            return VertexPeeling(CentredForm(self._conic, self._chart), self.dim)
+        return VertexWalk(self._chart)
+
+    # --- shapes
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _flatten(self, point: Any, what: str = "point") -> Array:
+        """Points in the shape of the variable, on any leading axes, as vectors column by column."""
+        array = np.asarray(point)
+        if np.iscomplexobj(array):
+            raise ValueError(f"The {what} is complex; the set is real.")
+        array = array.astype(float, copy=False)
+        k = len(self.shape)
+        if array.ndim < k or array.shape[array.ndim - k :] != self.shape:
+            raise ValueError(
+                f"The {what} has shape {array.shape}; expected {self.shape}, or a batch of these on leading axes."
+            )
+        if k < 2:
+            return array if k else array[..., None]
+        batch = array.shape[: array.ndim - k]
+        return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1)).reshape(*batch, self.size)
+
+    def _reshape(self, vectors: Array) -> Array:
+        """The inverse of `_flatten`."""
+        k = len(self.shape)
+        if k < 2:
+            return vectors if k else vectors[..., 0]
+        array = vectors.reshape(*vectors.shape[:-1], *self.shape[::-1])
+        return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1))
+
+    def _each(self, oracle: Callable[[Array], Array], vectors: Array) -> Array:
+        """An oracle on every vector of a batch."""
+        if not np.isfinite(vectors).all():
+            raise ValueError("The oracle was given NaN or an infinity.")
+        if vectors.ndim == 1 or (self._form is not None and getattr(oracle, "__self__", None) is self._form):
+            return self._reshape(oracle(vectors))
+        batch = vectors.shape[:-1]
+        answers = np.array([oracle(v) for v in vectors.reshape(-1, self.size)])
+        return self._reshape(answers.reshape(*batch, self.size))
+
+    def _coordinates(self, x: Array) -> Array:
+        """Joint coordinates of interior points, the auxiliaries centred."""
+        chart = self._chart
+        y = chart.coordinates(x)
+        off = np.abs(chart.x0 + chart.push(y) - x).max(initial=0.0)
+        if not off <= 1e-6 * self._extent + 1e-12 * np.abs(chart.x0).max(initial=0.0):
+            raise ValueError(f"The point is not on the affine hull of the {self.name}: it is off by {off:.2g}.")
+        if not chart.auxiliaries:
+            if not np.all(chart.interior(y)):
+                raise ValueError(f"The point is not in the interior of the {self.name}; the barrier is infinite there.")
+            return y
+        lifted = []
+        for one in y.reshape(-1, chart.width):
+            z = fibre(chart, one)
+            if z is None:
+                raise ValueError(f"The point is not in the interior of the {self.name}; the barrier is infinite there.")
+            lifted.append(z)
+        return np.array(lifted).reshape(*y.shape[:-1], chart.size)
+
+    @cached_property
+    def _extent(self) -> float:
+        """The size of the set in the units of x."""
+        widths = self._conic.P.multiply(self._conic.P) @ (self._chart.column_widths() ** 2)
+        return float(np.sqrt(np.max(widths, initial=0.0)))
+
+    # --- words
+    # ----------------------------------------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """What was declared and what was derived, in a few lines."""
+        conic = self._conic
+        oracle = "its own" if self._own_oracle else self._generic.name
+        projection = self._generic.name
+        lines = [
+            f"{self.name}: variable {self.variable.name()} of shape {self.shape}",
+            *(f"  subject to {text}" for text in _shortened(self._declaration.names)),
+            f"  dimension        {self.dim} (of {self.size} entries)",
+            f"  barrier          {conic.cones}",
+            f"  nu               {self.parameter}",
+            f"  presolve         {self._rows[0]} conic rows and {self._rows[1]} equalities became "
+            f"{conic.A.shape[0]} and {conic.E.shape[0]}; {self.parameter.factors} independent "
+            f"factor{'s' if self.parameter.factors != 1 else ''}; {self._chart.auxiliaries} auxiliary coordinates",
+            f"  linear algebra   {'dense' if isinstance(self._chart, DenseChart) else 'diagonal'}",
+            f"  argmin           {oracle}",
+            f"  project          {projection}",
+        ]
+        if self._tower:
+            lines.append(f"  note             {self._tower}")
+        return "\n".join(lines)
+
+    @property
+    def _tower(self) -> str:
+        """A note on atoms that cvxpy writes as towers of small second-order cones."""
+        stack = [argument for constraint in self._declaration.constraints for argument in constraint.args]
+        while stack:
+            atom = stack.pop()
+            kind = type(atom).__name__
+            if kind == "GeoMeanApprox" or (kind == "PnormApprox" and atom.p not in (1, 2, np.inf)):
+                return "pnorm and geo_mean are towers of small cones here; approx=False gives fewer power cones."
+            stack.extend(atom.args)
+        return ""
+
+    def __repr__(self) -> str:
+        return f"DecisionSet({self.name}: shape {self.shape}, dim {self.dim}, nu {self.nu:g})"
+
+
+class SetBarrier:
+    """The barrier R of a set, with auxiliary variables eliminated: R(center) = 0, and infinite outside the interior."""
+
+    def __init__(self, owner: DecisionSet) -> None:
+        self._set = owner
+
+    def value(self, point: Any) -> Array | float:
+        """R at interior points."""
+        s = self._set
+        values = s.chart.value(s._coordinates(s._flatten(point)))
+        return float(values) if np.ndim(values) == 0 else values
+
+    def gradient(self, point: Any) -> Array:
+        """R' at interior points, in the tangent space, in the shape of the variable."""
+        s = self._set
+        z = s._coordinates(s._flatten(point))
+        return s._reshape(s.chart.spread(s.chart.gradient(z)[..., s.chart.auxiliaries :]))
+
+    def hessian(self, point: Any) -> Array:
+        """R'' at interior points as (size, size) matrices that act on the tangent space."""
+        s = self._set
+        if s.size > DENSE_LIMIT:
+            raise UnsupportedConeError(f"A Hessian of order {s.size} is not made; use dikin(point).apply and .solve.")
+        z = s._coordinates(s._flatten(point))
+        factor = s.chart.factor(z)
+        units = np.eye(s.chart.width).reshape(s.chart.width, *(1,) * (z.ndim - 1), s.chart.width)
+        columns = factor.apply(np.broadcast_to(units, (s.chart.width, *z.shape[:-1], s.chart.width)))
+        S = np.moveaxis(columns, 0, -1)
+        left = np.swapaxes(s.chart.spread(np.swapaxes(S, -1, -2)), -1, -2)
+        return np.asarray(s.chart.spread(left))
+
+
+def _shortened(texts: tuple[str, ...], most: int = 8) -> list[str]:
+    shown = [text if len(text) <= 90 else f"{text[:87]}..." for text in texts[:most]]
+    return shown + ([f"... and {len(texts) - most} more"] if len(texts) > most else [])

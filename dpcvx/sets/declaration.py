@@ -1,0 +1,139 @@
+"""What the user declared, checked: one real cvxpy variable and convex constraints that speak about it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+from cvxpy.reductions.eval_params import EvalParams
+
+from dpcvx.errors import DeclarationError
+
+# the inequality that each attribute of a variable stands for; cvxpy's own `violation()` does not see attributes
+_ATTRIBUTE_CONSTRAINTS: dict[str, Callable[[cp.Variable], list[cp.Constraint]]] = {
+    "nonneg": lambda x: [x >= 0],
+    "pos": lambda x: [x >= 0],
+    "nonpos": lambda x: [x <= 0],
+    "neg": lambda x: [x <= 0],
+    "PSD": lambda x: [x >> 0],
+    "NSD": lambda x: [x << 0],
+    "bounds": lambda x: [x >= x.attributes["bounds"][0], x <= x.attributes["bounds"][1]],
+}
+_REFUSED = {
+    "integer": "an integer variable describes no convex set",
+    "boolean": "a boolean variable describes no convex set; declare bounds=[0, 1] for its convex hull",
+    "complex": "a complex variable is not supported; declare its real and imaginary parts",
+    "imag": "an imaginary variable is not supported; declare its imaginary part as a real variable",
+    "hermitian": "a Hermitian variable is complex and not supported; declare a real symmetric one",
+}
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A variable and its constraints with parameters replaced by the values they had at declaration."""
+
+    variable: cp.Variable
+    constraints: tuple[cp.Constraint, ...]
+    names: tuple[str, ...]  # the constraints as the user wrote them
+    has_user_auxiliaries: bool
+
+    @property
+    def is_evaluable(self) -> bool:
+        """Whether cvxpy's evaluation of the constraints at a point decides membership to rounding.
+
+        It cannot where the user's own auxiliary variables are free, and for bare exponential and power cones it
+        solves a projection.
+        """
+        bare = (cp.constraints.ExpCone, cp.constraints.PowCone3D, cp.constraints.PowConeND)
+        return not self.has_user_auxiliaries and not any(isinstance(c, bare) for c in self.constraints)
+
+    @property
+    def attribute_constraints(self) -> list[cp.Constraint]:
+        """The inequalities behind the variable's attributes."""
+        given = self.variable.attributes
+        return [
+            c for key, make in _ATTRIBUTE_CONSTRAINTS.items() if _is_set(given.get(key)) for c in make(self.variable)
+        ]
+
+    @property
+    def attribute_name(self) -> str:
+        """The variable's attributes in words."""
+        keys = [key for key, value in self.variable.attributes.items() if _is_set(value)]
+        return f"the attribute {', '.join(keys)} of {self.variable.name()}"
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
+    """Check a declaration and freeze the values of its parameters.
+
+    Raises `DeclarationError` with a sentence that names the constraint at fault.
+    """
+    if not isinstance(variable, cp.Variable):
+        raise DeclarationError(f"The first argument must be a cvxpy Variable, not {type(variable).__name__}.")
+    _check_variable(variable, f"The variable {variable.name()}")
+    if variable.size == 0:
+        raise DeclarationError(f"The variable {variable.name()} has no entries: its shape is {variable.shape}.")
+    if isinstance(constraints, cp.Constraint):
+        raise DeclarationError("The constraints must be a list; put the one constraint in brackets.")
+    written = list(constraints)
+    for position, constraint in enumerate(written):
+        _check_constraint(constraint, position)
+    attributes = [key for key, value in variable.attributes.items() if _is_set(value)]
+    if not written and not attributes:
+        raise DeclarationError(
+            f"There are no constraints: {variable.name()} may be anything, and the set is unbounded. Add bounds."
+        )
+    _check_connected(variable, written)
+    evaluated = EvalParams().apply(cp.Problem(cp.Minimize(0), written))[0].constraints
+    others = {v.id for c in written for v in c.variables()} - {variable.id}
+    return Declaration(variable, tuple(evaluated), tuple(map(str, written)), bool(others))
+
+
+def _check_variable(variable: cp.Variable, subject: str) -> None:
+    for key, reason in _REFUSED.items():
+        if _is_set(variable.attributes.get(key)):
+            raise DeclarationError(f"{subject} is declared with {key}=True: {reason}.")
+
+
+def _check_constraint(constraint: Any, position: int) -> None:
+    if not isinstance(constraint, cp.Constraint):
+        raise DeclarationError(
+            f"Constraint number {position} is {constraint!r} of type {type(constraint).__name__}, "
+            "not a cvxpy constraint."
+        )
+    if not constraint.variables():
+        raise DeclarationError(f"The constraint {constraint} mentions no variable; remove it.")
+    for parameter in constraint.parameters():
+        if parameter.value is None:
+            raise DeclarationError(
+                f"The parameter {parameter.name()} in the constraint {constraint} has no value; "
+                f"set {parameter.name()}.value before the declaration."
+            )
+    for variable in constraint.variables():
+        _check_variable(variable, f"The variable {variable.name()} in the constraint {constraint}")
+    if constraint.is_complex():
+        raise DeclarationError(f"The constraint {constraint} is complex; only real sets are supported.")
+    if not constraint.is_dcp():
+        try:
+            cp.Problem(cp.Minimize(0), [constraint]).get_problem_data(cp.CLARABEL)
+        except cp.DCPError as error:
+            raise DeclarationError(f"The constraint {constraint} is not convex by cvxpy's rules. {error}") from error
+        raise DeclarationError(f"The constraint {constraint} is not convex by cvxpy's rules.")
+
+
+def _check_connected(variable: cp.Variable, constraints: list[cp.Constraint]) -> None:
+    """Every constraint must reach the variable, directly or through auxiliary variables."""
+    reached, waiting = {variable.id}, list(constraints)
+    while True:
+        touching = [c for c in waiting if reached & {v.id for v in c.variables()}]
+        if not touching:
+            break
+        reached |= {v.id for c in touching for v in c.variables()}
+        waiting = [c for c in waiting if not any(c is t for t in touching)]
+    if waiting:
+        raise DeclarationError(
+            f"The constraint {waiting[0]} does not mention the variable {variable.name()}, nor any variable tied to it."
+        )

@@ -1,0 +1,80 @@
+"""Whether a point lies in a declared set, without the units of the declaration.
+
+A point is in the set with tolerance tol when it lies in the set enlarged by 1 + tol about its centre. So it is first
+moved to the affine hull, then toward the centre, and then judged: by the slacks where there are no auxiliary
+variables; by cvxpy's own evaluation of the atoms where cvxpy introduced them; otherwise by a small cone program over
+the auxiliaries.
+"""
+
+import numpy as np
+from cvxpy.constraints.zero import Equality, Zero
+from scipy import sparse
+
+from dpcvx.barriers import Nonnegative, Product
+from dpcvx.barriers.cone import Array
+from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.charts import Chart
+from dpcvx.sets.declaration import Declaration
+from dpcvx.sets.solver import ConeProgram
+
+_ROUNDING = 1e-13
+
+
+class Membership:
+    """The judge of one set."""
+
+    def __init__(self, conic: ConicSet, chart: Chart, declaration: Declaration, extent: float) -> None:
+        self._chart, self._declaration = chart, declaration
+        self._unit = conic.cones.unit_factors(chart.s0)
+        self._identity = conic.cones.identity()
+        self._extent = extent
+        position = float(np.abs(chart.x0).max(initial=0.0))
+        self._blur = _ROUNDING + 4e-16 * position / max(extent, 1e-300)
+
+    def contains(self, x: Array, tol: float) -> bool:
+        """Whether one vector lies in the set enlarged by 1 + tol."""
+        if not np.isfinite(x).all():
+            return False
+        chart = self._chart
+        y = chart.coordinates(x)
+        off = float(np.abs(chart.x0 + chart.push(y) - x).max(initial=0.0))
+        if off > (tol + 10 * self._blur) * max(self._extent, np.abs(chart.x0).max(initial=0.0) * 1e-3):
+            return False
+        y = y * (1 / (1 + tol) - 10 * self._blur)
+        if not chart.auxiliaries:
+            return self._holds(chart.slack(y))
+        if self._declaration.is_evaluable:
+            return self._atoms_hold(chart.x0 + chart.push(y))
+        return self._fibre_meets(y)
+
+    def _holds(self, slack: Array) -> bool:
+        return bool(self._chart.cones.interior(slack * self._unit + self._blur * self._identity))
+
+    def _atoms_hold(self, x: Array) -> bool:
+        declaration = self._declaration
+        variable = declaration.variable
+        kept = variable.value
+        variable.save_value(x.reshape(variable.shape, order="F"))
+        try:
+            size = max(1.0, float(np.abs(x).max(initial=0.0)))
+            with np.errstate(all="ignore"):  # an atom outside its domain is NaN, which violates
+                return all(
+                    float(np.max(constraint.violation(), initial=0.0)) <= _ROUNDING * size
+                    for constraint in (*declaration.constraints, *declaration.attribute_constraints)
+                    if not isinstance(constraint, (Equality, Zero))
+                )
+        finally:
+            variable.save_value(kept)
+
+    def _fibre_meets(self, y: Array) -> bool:
+        """Whether some auxiliary coordinates u give a slack in the cones: max t over (u, t)."""
+        chart = self._chart
+        k = chart.auxiliaries
+        G = -chart.slack_step(np.eye(chart.size)[:k]).T * self._unit[:, None]
+        slack = chart.slack(np.concatenate([np.zeros(k), y])) * self._unit
+        top = np.append(np.zeros(k), 1.0)[None, :]
+        A = sparse.csr_array(np.concatenate([top, np.column_stack([G, self._identity])]))
+        cones = Product([Nonnegative(1), *chart.cones.cones])
+        program = ConeProgram(A, np.append(1.0, slack), cones, sparse.csr_array((0, k + 1)), np.zeros(0))
+        answer = program.minimise(np.append(np.zeros(k), -1.0))
+        return answer.usable and float(answer.point[-1]) > -1e-9

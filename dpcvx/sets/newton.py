@@ -1,0 +1,165 @@
+"""Newton's method on <covector, y> + F(z) in a chart: centring, barrier argmin, fibres over a point."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.errors import OracleError
+from dpcvx.sets.charts.chart import Chart, Factor
+
+_GROWTH = 10.0  # factor by which the path-following method strengthens the objective
+_ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where Newton's method stopped, with the factor there and the decrement that is left."""
+
+    z: Array
+    factor: Factor
+    decrement: float
+
+
+def minimise(chart: Chart, covector: Array, start: Array | None = None, tolerance: float = 1e-9) -> Minimum:
+    """The minimum of <covector, y> + F(z), warm from `start`, otherwise along the central path from the centre."""
+    if start is not None:
+        found = _newton(chart, covector, start, tolerance, 30)
+        if found.decrement <= max(tolerance, 1e-6):
+            return found
+    z = np.zeros(chart.size)
+    linear = chart.joint(covector)
+    size = _root(linear @ chart.factor(z).solve(linear))
+    strength = min(1.0, 1 / size) if size > 0 else 1.0
+    while strength < 1:
+        z = _newton(chart, strength * covector, z, 0.5, _ITERATIONS).z
+        strength *= _GROWTH
+    return _newton(chart, covector, z, tolerance, _ITERATIONS)
+
+
+def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
+    """The Newton step of <linear, z> + F at a factored point, and the decrement."""
+    gradient = linear + factor.gradient
+    step = -factor.solve(gradient)
+    return step, _root(-(gradient @ step))
+
+
+def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iterations: int) -> Minimum:
+    """Damped Newton steps with an exact line search, full steps once the decrement is below 1/4."""
+    linear = chart.joint(covector)
+    factor = chart.factor(z)
+    step, left = decrement(factor, linear)
+    stalled = 0
+    for _ in range(iterations):
+        if left <= tolerance or stalled >= 3:
+            break
+        target = z + step if left < 0.25 else z + line_search(chart, z, step, float(linear @ step)) * step
+        if not chart.interior(target):
+            break
+        try:
+            next_factor = chart.factor(target)
+        except np.linalg.LinAlgError:
+            break
+        next_step, next_left = decrement(next_factor, linear)
+        stalled = stalled + 1 if left < 0.1 and next_left > left / 2 else 0
+        if left < 0.1 and next_left > 2 * left:  # rounding is all that is left
+            break
+        z, factor, step, left = target, next_factor, next_step, next_left
+    return Minimum(z, factor, left)
+
+
+def line_search(chart: Chart, z: Array, step: Array, slope: float, longest: float = 2.0**20) -> float:
+    """The minimiser along a descent direction of a function with linear slope `slope` plus the barrier."""
+    slack, ds = chart.slack(z), chart.slack_step(step)
+
+    def derivative(alpha: float) -> float | None:
+        moved = slack + alpha * ds
+        if not chart.cones.interior(moved):
+            return None
+        return slope + float(chart.cones.gradient(moved) @ ds)
+
+    low, high = 0.0, 1.0
+    while high < longest:
+        d = derivative(high)
+        if d is None or d > 0:
+            break
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        d = derivative(middle)
+        if d is None or d > 0:
+            high = middle
+        else:
+            low = middle
+        if high - low <= 0.01 * low:
+            break
+    return low
+
+
+def fibre(chart: Chart, y: Array, tolerance: float = 1e-10) -> Array | None:
+    """z = (u, y) with u the centre of the fibre over y; None where y is not in the interior of the set.
+
+    Follows u along the segment from the centre of the chart: predict by the implicit function, then correct in u alone.
+    """
+    k = chart.auxiliaries
+    if not k:
+        return y if chart.interior(y) else None
+    z, done = np.zeros(chart.size), 0.0
+    z = _centre_fibre(chart, z, tolerance)
+    stride = 1.0
+    for _ in range(400):
+        if done >= 1:
+            return z
+        ahead = _predict(chart, z, y)
+        step = min(stride, 1 - done)
+        while step > 1e-9 and not chart.interior(z + step / (1 - done) * ahead):
+            step /= 2
+        if step <= 1e-9:
+            return None
+        z = z + step / (1 - done) * (ahead if step == 1 - done else 0.9 * ahead)
+        done = done + (step if step == 1 - done else 0.9 * step)
+        if done >= 1:
+            z[k:] = y
+            if not chart.interior(z):
+                return None
+        z = _centre_fibre(chart, z, tolerance)
+        stride = 2 * step
+    return None
+
+
+def _predict(chart: Chart, z: Array, y: Array) -> Array:
+    """The step to y with u moved by the implicit function theorem: H_uu du = -H_uy dy."""
+    k = chart.auxiliaries
+    dy = y - z[k:]
+    H = hessian(chart, z)
+    du = -np.linalg.solve(H[:k, :k], H[:k, k:] @ dy)
+    return np.concatenate([du, dy])
+
+
+def _centre_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
+    """Newton in u alone."""
+    k = chart.auxiliaries
+    last = np.inf
+    for _ in range(_ITERATIONS):
+        H, g = hessian(chart, z)[:k, :k], chart.gradient(z)[:k]
+        step = np.zeros(chart.size)
+        step[:k] = -np.linalg.solve(H, g)
+        left = _root(-(g @ step[:k]))
+        if left <= tolerance or (left < 1e-4 and left > last / 2):
+            return z
+        alpha = 1.0 if left < 0.25 else line_search(chart, z, step, 0.0)
+        if not chart.interior(z + alpha * step):
+            return z
+        z, last = z + alpha * step, left
+    raise OracleError(f"The auxiliary variables could not be centred: the Newton decrement stays at {left:.2g}.")
+
+
+def _root(square: Array) -> float:
+    return float(np.sqrt(max(float(square), 0.0)))
+
+
+def hessian(chart: Chart, z: Array) -> Array:
+    """The joint Hessian at z from its half-Hessian: for charts with auxiliaries, which are dense."""
+    M = -chart.slack_step(np.eye(chart.size)).T
+    D = chart.cones.half(chart.slack(z), M)
+    return np.asarray(np.swapaxes(D, -1, -2) @ D)

@@ -1,0 +1,97 @@
+"""Identities that every barrier of a cone satisfies, checked without reference values."""
+
+import numpy as np
+import pytest
+
+from dpcvx.barriers import Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
+
+CONES = [
+    Nonnegative(7),
+    SecondOrder(1, 2),
+    SecondOrder(3, 5),
+    Semidefinite(1, 1),
+    Semidefinite(2, 4),
+    Exponential(3),
+    Power(np.array([[0.3, 0.7], [0.5, 0.5]])),
+    Power(np.array([[0.1, 0.2, 0.7]])),
+    Product([Nonnegative(3), SecondOrder(2, 4), Semidefinite(1, 3), Exponential(2), Power(np.array([[0.25, 0.75]]))]),
+]
+
+
+def interior_points(cone, count, rng):
+    """Points strictly inside, some of them within 1e-6 of the boundary."""
+    identity = cone.identity()
+    points = []
+    for k in range(count):
+        step = rng.standard_normal(cone.size)
+        low, high = 0.0, 1e3
+        for _ in range(80):
+            middle = (low + high) / 2
+            if cone.interior(identity + middle * step):
+                low = middle
+            else:
+                high = middle
+        points.append(identity + (0.5, 0.9, 1 - 1e-6)[k % 3] * low * step)
+    return np.array(points)
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_barrier_satisfies_the_identities_of_logarithmic_homogeneity(cone):
+    s = interior_points(cone, 12, np.random.default_rng(1))
+    g = cone.gradient(s)
+    D = cone.half(s, np.eye(cone.size))
+    H = np.swapaxes(D, -1, -2) @ D
+    assert np.all(cone.interior(s))
+    assert np.allclose((g * s).sum(-1), -cone.nu, rtol=1e-8)
+    assert np.allclose((H @ s[..., None])[..., 0], -g, rtol=1e-6, atol=1e-6 * np.abs(g).max())
+    assert np.allclose(cone.value(3 * s), cone.value(s) - cone.nu * np.log(3))
+    assert np.allclose(cone.gradient(3 * s) * 3, g)
+    assert np.all(np.linalg.eigvalsh(H)[..., 0] > 0)
+    d = np.random.default_rng(6).standard_normal(cone.size)
+    for point, hessian in zip(s, H, strict=True):
+        assert np.allclose(
+            cone.hessian_product(point, d), hessian @ d, rtol=1e-5, atol=1e-8 * np.abs(hessian @ d).max()
+        )
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_derivatives_agree_with_finite_differences(cone):
+    rng = np.random.default_rng(2)
+    s = interior_points(cone, 8, rng)[[0, 1, 3, 4, 6, 7]]
+    D = cone.half(s, np.eye(cone.size))
+    H = np.swapaxes(D, -1, -2) @ D
+    for i, point in enumerate(s):
+        d = rng.standard_normal(cone.size)
+        d /= np.sqrt(d @ H[i] @ d)  # a unit step in the local norm
+        h = 1e-5
+        slope = (cone.value(point + h * d) - cone.value(point - h * d)) / (2 * h)
+        assert slope == pytest.approx(cone.gradient(point) @ d, abs=1e-6 * max(1, cone.nu))
+        change = (cone.gradient(point + h * d) - cone.gradient(point - h * d)) / (2 * h)
+        error = change - H[i] @ d
+        assert np.sqrt(error @ np.linalg.solve(H[i], error)) < 1e-6
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_a_wrong_parameter_is_noticed(cone):
+    s = interior_points(cone, 3, np.random.default_rng(3))
+    assert not np.allclose((cone.gradient(s) * s).sum(-1), -(cone.nu - 1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_batches_equal_single_points(cone):
+    rng = np.random.default_rng(4)
+    s = interior_points(cone, 6, rng).reshape(2, 3, -1)
+    M = rng.standard_normal((cone.size, 4))
+    for oracle in (cone.value, cone.gradient, lambda p: cone.half(p, M), cone.interior):
+        batch = oracle(s)
+        assert np.allclose(batch[1, 2], oracle(s[1, 2]))
+
+
+@pytest.mark.parametrize("cone", [c for c in CONES if not isinstance(c, Product)], ids=repr)
+def test_dual_rays_are_in_the_dual_cone_and_negative_points_outside_the_cone(cone):
+    s = interior_points(cone, 30, np.random.default_rng(5))
+    for row in cone.dual_rays():
+        assert np.all(s[:, row] > 0)
+    assert not cone.interior(-cone.identity())
+    assert cone.recedes(cone.identity()[: cone.block])
+    assert not cone.recedes(-cone.identity()[: cone.block])

@@ -1,0 +1,124 @@
+"""Every set of the catalogue: its dimension and parameter, and its own linear oracle against the generic one."""
+
+import sys
+from collections.abc import Callable
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import decision_sets as ds
+from dpcvx import DecisionSet
+
+POINTS = np.random.default_rng(1).normal(size=(9, 3))
+ROWS = np.random.default_rng(2).normal(size=(6, 4))
+SHAPE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.3]])
+DAG = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4), (5, 4), (3, 6)])  # the last two are dead
+
+# name: (how to make it, dimension, nu where a formula for it is known)
+CATALOGUE: dict[str, tuple[Callable[[], DecisionSet], int, float | None]] = {
+    "simplex": (lambda: ds.simplex(5), 4, 4),
+    "scaled simplex": (lambda: ds.simplex(4, scale=3.0), 3, 3),
+    "capped simplex": (lambda: ds.capped_simplex(7, 3), 6, 13),
+    "box": (lambda: ds.box([-1.0, 0.0, 2.0], [1.0, 1.0, 5.0]), 3, 3),
+    "box of matrices": (lambda: ds.box(np.zeros((2, 3)), 1.0), 6, 6),
+    "cube": (lambda: ds.cube(4, 2.0), 4, 4),
+    "ball, p = 1": (lambda: ds.norm_ball(4, 1, 1.5, [1, 2, 3, 4]), 4, 8),
+    "ball, p = 1.5": (lambda: ds.norm_ball(4, 1.5, 1.5, [1, 2, 3, 4]), 4, None),
+    "ball, p = 2": (lambda: ds.norm_ball(4, 2, 1.5, [1, 2, 3, 4]), 4, 1),
+    "ball, p = 3": (lambda: ds.norm_ball(4, 3), 4, None),
+    "ball, p = 10": (lambda: ds.norm_ball(3, 10.0), 3, None),
+    "ball, p = infinity": (lambda: ds.norm_ball(4, np.inf, 1.5, [1, 2, 3, 4]), 4, 4),
+    "ellipsoid": (lambda: ds.ellipsoid(SHAPE, [1.0, 0.0, -1.0]), 3, 1),
+    "polytope": (lambda: ds.polytope(ROWS, np.ones(6), lower=-1, upper=[1, 2, 3, 4]), 4, 13),
+    "convex hull": (lambda: ds.convex_hull(POINTS), 3, 8),
+    "permutahedron": (lambda: ds.permutahedron(5), 4, 17),
+    "Birkhoff polytope": (lambda: ds.birkhoff(4), 9, 15),
+    "transport polytope": (lambda: ds.transport_polytope([1, 2, 3], [2, 2, 1, 1]), 6, 11),
+    "spectrahedron": (lambda: ds.spectrahedron(3), 5, 2),
+    "nuclear ball": (lambda: ds.nuclear_ball(3, 2, 2.0), 6, 5),
+    "spectral ball": (lambda: ds.spectral_ball(3, 2, 2.0), 6, 4),
+    "entropy ball": (lambda: ds.entropy_ball(5, 1.0), 4, None),
+    "KL ball": (lambda: ds.kl_ball([0.1, 0.2, 0.3, 0.4], 0.3), 3, None),
+    "flow polytope": (lambda: ds.flow_polytope(DAG, 0, 4), 3, 6),
+}
+WITH_OWN_ORACLE = [
+    "capped simplex",
+    "ball, p = 1",
+    "ball, p = 1.5",
+    "ball, p = 3",
+    "ball, p = 10",
+    "ellipsoid",
+    "convex hull",
+    "permutahedron",
+    "Birkhoff polytope",
+    "spectrahedron",
+    "nuclear ball",
+    "spectral ball",
+    "entropy ball",
+    "KL ball",
+    "flow polytope",
+]
+
+
+@pytest.fixture
+def without_extras(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DecisionSet]:
+    """Make a set of the catalogue from its variable and constraints alone."""
+
+    def plain(variable, constraints, *, name, oracle=None, vertex_sampler=None):
+        return DecisionSet(variable, constraints, name=name)
+
+    def make(name: str) -> DecisionSet:
+        with monkeypatch.context() as patch:
+            for module in {sys.modules[getattr(ds, function).__module__] for function in ds.__all__}:
+                patch.setattr(module, "DecisionSet", plain)
+            return CATALOGUE[name][0]()
+
+    return make
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_dimension_and_parameter_are_those_of_the_textbook(name):
+    make, dim, nu = CATALOGUE[name]
+    declared = make()
+    assert declared.dim == dim
+    assert nu is None or declared.nu == nu
+    assert declared.contains(declared.center, 1e-9)
+
+
+@pytest.mark.parametrize("name", WITH_OWN_ORACLE)
+def test_own_oracle_reaches_the_value_of_the_generic_one(name, without_extras):
+    declared, plain = CATALOGUE[name][0](), without_extras(name)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        c = rng.normal(size=declared.shape)
+        own, generic = declared.argmin(c), plain.argmin(c)
+        assert plain.contains(own, 1e-9)
+        assert np.sum(c * own) == pytest.approx(np.sum(c * generic), abs=1e-7)
+
+
+@pytest.mark.parametrize("name", WITH_OWN_ORACLE)
+def test_own_oracle_answers_ties_and_zero_with_a_point_of_the_set(name, without_extras):
+    declared, plain = CATALOGUE[name][0](), without_extras(name)
+    for c in (np.zeros(declared.shape), np.ones(declared.shape), np.round(np.ones(declared.shape).cumsum()) % 2.0):
+        c = np.reshape(c, declared.shape)
+        own = declared.argmin(c)
+        assert plain.contains(own, 1e-9)
+        assert np.sum(c * own) == pytest.approx(np.sum(c * plain.argmin(c)), abs=1e-7)
+
+
+@pytest.mark.parametrize("name", WITH_OWN_ORACLE)
+def test_own_oracle_leaves_its_argument_and_its_earlier_answers_alone(name):
+    declared = CATALOGUE[name][0]()
+    c = np.random.default_rng(4).normal(size=declared.shape)
+    kept = c.copy()
+    first = declared.argmin(np.zeros(declared.shape))
+    first += 1.0
+    assert declared.contains(declared.argmin(np.zeros(declared.shape)), 1e-9)
+    declared.argmin(c)
+    assert np.array_equal(c, kept)
+
+
+def test_every_function_of_the_catalogue_is_tried_here():
+    tried = {name for make, _, _ in CATALOGUE.values() for name in make.__code__.co_names}
+    assert set(ds.__all__) <= tried

@@ -1,0 +1,168 @@
+"""The command line: the demo writes its picture, and inspect answers every input with a summary or one sentence."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcvx.cli import main
+
+DECLARATION = """
+import cvxpy as cp
+import dpcvx
+
+def pair():
+    x = cp.Variable(2)
+    return dpcvx.DecisionSet(x, [x >= 0, cp.sum(x) == 1])
+
+X = pair()
+number = 3
+
+def with_argument(n):
+    return pair()
+
+def returns_a_list():
+    return [pair()]
+
+def empty():
+    x = cp.Variable(2)
+    return dpcvx.DecisionSet(x, [x >= 1, cp.sum(x) <= 1])
+"""
+
+
+@pytest.fixture
+def inspect(tmp_path, capsys):
+    """Run ``dpcvx inspect`` on a file with the given text; return exit code, standard output and error."""
+
+    def run(text: str, name: str, file: str = "mine.py") -> tuple[int, str, str]:
+        path = tmp_path / file
+        path.write_text(text)
+        code = main(["inspect", f"{path}:{name}"])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def assert_one_sentence(answer: tuple[int, str, str], *parts: str) -> None:
+    code, output, error = answer
+    assert code == 2
+    assert output == ""
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
+    for part in parts:
+        assert part in error
+
+
+@pytest.mark.parametrize("name", ["X", "pair"])
+def test_inspect_prints_the_summary_of_a_set_or_of_a_function_that_makes_one(inspect, name):
+    code, output, error = inspect(DECLARATION, name)
+    assert (code, error) == (0, "")
+    assert len(output) > 40
+
+
+def test_inspect_says_what_is_wrong_with_an_empty_set_made_by_a_function(inspect):
+    assert_one_sentence(inspect(DECLARATION, "empty"))
+
+
+def test_inspect_says_what_is_wrong_with_a_set_made_while_the_file_is_read(inspect):
+    text = "import cvxpy as cp, dpcvx\nx = cp.Variable(3)\nX = dpcvx.DecisionSet(x, [x >= 0])\n"
+    assert_one_sentence(inspect(text, "X"), "unbounded")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("Y", "does not define Y; its sets are X."),
+        ("number", "must be a DecisionSet or a function that returns one, but it has type int."),
+        ("with_argument", "must work without arguments, but it needs n."),
+        ("returns_a_list", "must return a DecisionSet, but it returned a value of type list."),
+    ],
+)
+def test_inspect_names_what_it_found_instead_of_a_set(inspect, name, sentence):
+    assert_one_sentence(inspect(DECLARATION, name), sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a = 1\nb = a / 0\n", "raised ZeroDivisionError at line 2: division by zero"),
+        ("def broken(:\n", "raised SyntaxError at line 1: "),
+        ("import sys\nsys.exit(3)\n", "raised SystemExit at line 2: 3"),
+        ("import no_such_module\n", "raised ModuleNotFoundError at line 1: No module named 'no_such_module'"),
+        ("raise RuntimeError('two\\nlines')\n", "raised RuntimeError at line 1: two lines"),
+        ("raise RuntimeError\n", "raised RuntimeError at line 1: no message."),
+    ],
+)
+def test_inspect_reports_a_file_that_raises_in_one_sentence(inspect, text, sentence):
+    assert_one_sentence(inspect(text, "X"), sentence)
+
+
+def test_inspect_imports_modules_that_lie_beside_the_file(inspect, tmp_path):
+    (tmp_path / "my_bounds.py").write_text("upper = 2.0\n")
+    text = "import cvxpy as cp, dpcvx\nfrom my_bounds import upper\nx = cp.Variable(2)\n"
+    path_before = list(sys.path)
+    assert inspect(text + "X = dpcvx.DecisionSet(x, [x >= 0, x <= upper])\n", "X")[0] == 0
+    assert sys.path == path_before
+    del sys.modules["my_bounds"]
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("nowhere.py:X", "There is no file nowhere.py."),
+        ("nowhere.py", "The set must be given as FILE.py:NAME, but 'nowhere.py' came."),
+        ("nowhere.py:", "The set must be given as FILE.py:NAME, but 'nowhere.py:' came."),
+    ],
+)
+def test_inspect_says_which_part_of_its_argument_is_wrong(capsys, target, sentence):
+    assert main(["inspect", target]) == 2
+    assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_inspect_refuses_a_file_that_is_not_python(inspect):
+    assert_one_sentence(inspect("X = 1", "X", file="mine.txt"), "its name must end in .py.")
+
+
+def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys):
+    folder = tmp_path / "new" / "folder"
+    assert main(["demo", "--output", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert (folder / "gallery.png").read_bytes().startswith(b"\x89PNG")
+    assert str(folder / "gallery.png") in printed
+    assert sum("density" in line or "flows" in line or "polygon" in line for line in printed.splitlines()) == 3
+
+
+def test_demo_refuses_a_file_as_its_folder(tmp_path, capsys):
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    assert main(["demo", "--output", str(taken)]) == 2
+    assert capsys.readouterr().err.startswith(f"The picture cannot be written to {taken / 'gallery.png'}: ")
+
+
+def test_an_unknown_command_exits_with_two(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["fly"])
+    assert stopped.value.code == 2
+    assert "fly" in capsys.readouterr().err
+
+
+def test_the_installed_command_runs(tmp_path):
+    command = Path(sys.executable).with_name("dpcvx")
+    if not command.exists():
+        pytest.skip("the package is not installed with its console script")
+    finished = subprocess.run(
+        [command, "inspect", "nowhere.py:X"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 2
+    assert finished.stderr == "There is no file nowhere.py.\n"
+
+
+def test_asking_for_help_does_not_load_the_drawing_code(tmp_path):
+    check = (
+        "import sys; from dpcvx.cli import main\ntry: main(['--help'])\nfinally: assert 'matplotlib' not in sys.modules"
+    )
+    finished = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "AssertionError" not in finished.stderr
+    assert "usage: dpcvx" in finished.stdout
