@@ -15,7 +15,7 @@ def permutahedron(n: int) -> DecisionSet:
 
     It has 2^n - 2 facets. This declaration runs a sorting network backwards from (n, ..., 1), where each comparator
     may mix its two values: 2 m inequalities for m comparators (Goemans, Smallest compact formulation for the
-    permutahedron, 2015), hence nu = 2 m - 1. For every n this is less than the n^2 - 1 of a doubly stochastic matrix
+    permutahedron, 2015), hence nu <= 2 m - 1. For every n this is less than the n^2 - n of a doubly stochastic matrix
     and the about 2 n^2 of bounds on the sums of the k largest entries.
     """
     n = whole_number("n", n, at_least=2)

@@ -38,7 +38,7 @@ class Nonnegative(Cone):
         return -1 / s
 
     def half(self, s: Array, M: Array) -> Array:
-        return M / s[..., None]
+        return M * (1 / s)[..., None]
 
     def hessian_product(self, s: Array, d: Array) -> Array:
         return np.asarray(d / s**2)

@@ -20,7 +20,7 @@ from dpcvx import DecisionSet
 
 Array = NDArray[np.float64]
 
-OUTLINE, FILL, ELLIPSE, CENTER = "#1f3b57", "#e8eef4", "#d1603d", "#1f3b57"
+OUTLINE, FILL, ELLIPSE = "#1f3b57", "#e8eef4", "#d1603d"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def street_flows() -> DecisionSet:
 SETS: dict[str, Callable[[], DecisionSet]] = {
     "polygon": polygon,
     "3-norm ball, cut": cut_power_ball,
-    "distributions, entropy ≥ 0.8": uncertain_distributions,
+    "distributions, entropy >= 0.8": uncertain_distributions,
     "density matrices, 3 x 3": density_matrices,
     "flows, 4 x 4 street grid": street_flows,
 }
@@ -120,14 +120,12 @@ def draw(exhibits: Iterable[Exhibit], path: Path) -> None:
     flat = [exhibit for exhibit in exhibits if exhibit.set.dim == 2]
     if not flat:
         raise ValueError("None of the sets is two-dimensional, so there is nothing to draw.")
-    figure = Figure(figsize=(4.2 * len(flat), 4.9), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(4.2 * len(flat), 5.0), layout="constrained", facecolor="white")
     panels = figure.subplots(1, len(flat), squeeze=False)[0]
     for panel, exhibit in zip(panels, flat, strict=True):
         draw_set(panel, exhibit.set)
-        panel.set_title(
-            f"{exhibit.title}\n$N$ = {exhibit.set.size}, dim = {exhibit.set.dim}, $\\nu$ = {exhibit.set.nu:g}",
-            fontsize=11,
-        )
+        title, derived = exhibit.title.replace(">=", "≥"), exhibit.set
+        panel.set_title(f"{title}\n$N$ = {derived.size}, dim = {derived.dim}, $\\nu$ = {derived.nu:g}", fontsize=11)
     figure.suptitle("Sets declared in cvxpy, and Dikin ellipsoids derived from the constraints alone", fontsize=13)
     figure.savefig(path, dpi=130)
 
@@ -135,43 +133,50 @@ def draw(exhibits: Iterable[Exhibit], path: Path) -> None:
 def draw_set(panel: Axes, declared: DecisionSet) -> None:
     """Draw the outline of a two-dimensional set and its Dikin ellipsoids at the centre and towards the boundary."""
     boundary = outline(declared)
-    panel.add_patch(Polygon(boundary, closed=True, facecolor=FILL, edgecolor=OUTLINE, linewidth=1.8))
-    for point in viewpoints(declared):
+    panel.add_patch(Polygon(boundary, facecolor=FILL, edgecolor=OUTLINE, linewidth=1.8, joinstyle="round"))
+    for point in viewpoints(declared, boundary):
         ellipse = to_plane(declared, dikin_ellipse(declared, point))
-        panel.add_patch(Polygon(ellipse, closed=True, facecolor=ELLIPSE, edgecolor=ELLIPSE, linewidth=1.2, alpha=0.45))
+        panel.add_patch(Polygon(ellipse, facecolor=ELLIPSE, alpha=0.32))
+        panel.add_patch(Polygon(ellipse, fill=False, edgecolor=ELLIPSE, linewidth=1.1))
         panel.plot(*to_plane(declared, point[None])[0], marker=".", markersize=4, color=OUTLINE)
-    panel.set_aspect("equal")
-    panel.margins(0.06)
-    panel.autoscale_view()
-    if declared.size == 2:
+    lower, upper = boundary.min(axis=0), boundary.max(axis=0)
+    middle, half = (lower + upper) / 2, 0.55 * np.max(upper - lower)
+    panel.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
+    if declared.shape == (2,):
         panel.set_xlabel("$x_1$")
         panel.set_ylabel("$x_2$", rotation=0)
     else:
         panel.set_xlabel("orthonormal coordinates of the affine hull")
+    panel.locator_params(nbins=6)
     panel.tick_params(labelsize=8)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
-def outline(declared: DecisionSet, directions: int = 720) -> Array:
+def outline(declared: DecisionSet, directions: int = 360) -> Array:
     """Return boundary points of a two-dimensional set in its plane, counterclockwise: one for each direction."""
     lowest = [declared.argmin(from_plane(declared, -u)) for u in unit_circle(directions)]
     return to_plane(declared, np.stack(lowest))
 
 
-def viewpoints(declared: DecisionSet, rays: int = 6, fractions: tuple[float, ...] = (0.62, 0.9)) -> list[Array]:
-    """Return the centre and the points at the given fractions of the way from it to boundary points."""
+def viewpoints(
+    declared: DecisionSet, boundary: Array, rays: int = 6, fractions: tuple[float, float] = (0.65, 0.92)
+) -> list[Array]:
+    """Return the centre and, on two rings of rays from it, points at these fractions of the way to the outline."""
+    normals = unit_circle(len(boundary))
+    reach = np.sum(normals * (boundary - to_plane(declared, declared.center[None])), axis=1)
     points = [declared.center]
-    for fraction, turn in zip(fractions, (0.0, 0.5), strict=True):
-        for u in unit_circle(rays, turn=turn / rays):
-            points.append(declared.center + fraction * (declared.argmin(from_plane(declared, -u)) - declared.center))
+    for fraction, turn in zip(fractions, (0.0, 0.5 / rays), strict=True):
+        for ray in unit_circle(rays, turn):
+            slope = normals @ ray
+            length = np.min(reach[slope > 1e-9] / slope[slope > 1e-9])
+            points.append(declared.center + from_plane(declared, fraction * length * ray))
     return points
 
 
 def dikin_ellipse(declared: DecisionSet, point: Array, directions: int = 120) -> Array:
     """Return points on the boundary of the Dikin ellipsoid at ``point``, in the shape of the variable."""
     ellipsoid = declared.dikin(point)
-    return np.stack([point + ellipsoid.half_solve(u) for u in unit_circle(directions)])
+    return point + ellipsoid.half_solve(unit_circle(directions))
 
 
 def unit_circle(count: int, turn: float = 0.0) -> Array:

@@ -39,15 +39,20 @@ def upper_bound(chart: Chart, nu: float, c: Array) -> float:
     while gap < 1:
         eta = chart.cones.nu / (gap * half_width)
         found = minimise(chart, -eta * covector, tolerance=0.1)
-        step, left = decrement(found.factor, -eta * linear)
+        factor = chart.factor(found.z, accurate=True)
+        step, left = decrement(factor, -eta * linear)
         if left < 0.9:
             break
         gap *= 100  # rounding got in the way: a wider bound
     else:
         raise OracleError("No certified bound was found: the set is too badly scaled.")
     slack = chart.slack(found.z)
-    dual = -(chart.cones.gradient(slack) + chart.cones.hessian_product(slack, chart.slack_step(step))) / eta
-    residual = float(np.linalg.norm(chart.tangential(linear + chart.gradient_of(dual))))
+    pull = chart.cones.gradient(slack)
+    for _ in range(3):  # the step, refined
+        dual = -(pull + chart.cones.hessian_product(slack, chart.slack_step(step))) / eta
+        error = chart.tangential(linear + chart.gradient_of(dual))
+        step = step + factor.solve(eta * error)
+    residual = float(np.linalg.norm(error))
     distance = float(np.linalg.norm(found.z)) + reach
     value = middle + float(covector @ found.z[chart.auxiliaries :])
     return float(value + float(dual @ slack) + residual * distance + rounding)

@@ -54,8 +54,15 @@ class ConicSet:
 
     def slack(self, v: Array) -> Array:
         """b - A v for points on a leading batch axis."""
-        return np.asarray(self.b - (self.A @ v.T).T)
+        return self.b - rows_times(v, sparse.csr_array(self.A.T))
 
     def point(self, v: Array) -> Array:
         """The user's variable, as a vector, for points on a leading batch axis."""
-        return np.asarray(self.offset + (self.P @ v.T).T)
+        return self.offset + rows_times(v, sparse.csr_array(self.P.T))
+
+
+def rows_times(rows: Array, M: sparse.csr_array) -> Array:
+    """rows @ M for dense rows on leading batch axes and sparse M."""
+    if rows.ndim == 1:
+        return np.asarray(rows @ M)
+    return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))

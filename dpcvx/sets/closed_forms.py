@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcvx.barriers import SecondOrder
 from dpcvx.barriers.cone import Array
-from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.canonical import ConicSet, rows_times
 
 
 class ClosedForm(ABC):
@@ -40,14 +40,15 @@ class _Columns:
         self.offset = conic.offset
         self.squares = np.asarray(conic.P.multiply(conic.P).sum(axis=0)).ravel()
         self._P = conic.P
+        self._transposed = sparse.csr_array(conic.P.T)
         identity = conic.P.shape[0] == conic.P.shape[1] and (conic.P - sparse.eye_array(conic.columns)).nnz == 0
         self.is_identity = identity and not conic.offset.any()
 
     def to_x(self, v: Array) -> Array:
-        return v if self.is_identity else self.offset + (self._P @ v.T).T
+        return v if self.is_identity else self.offset + rows_times(v, self._transposed)
 
     def pull(self, c: Array) -> Array:
-        return c if self.is_identity else (self._P.T @ c.T).T
+        return c if self.is_identity else rows_times(c, self._P)
 
     def row_shares(self) -> Array:
         """How far each x moves when the tangent space moves by 1 in its favour."""
@@ -56,7 +57,7 @@ class _Columns:
 
     def nearest(self, p: Array) -> Array:
         """The v whose x is nearest to p."""
-        return p if self.is_identity else (self._P.T @ (p - self.offset).T).T / self.squares
+        return p if self.is_identity else rows_times(p - self.offset, self._P) / self.squares
 
 
 class Knapsack(ClosedForm):
@@ -65,6 +66,7 @@ class Knapsack(ClosedForm):
     def __init__(self, columns: _Columns, lower: Array, upper: Array, a: Array | None, beta: float) -> None:
         self._columns = columns
         self.lower, self.upper, self.a, self.beta = lower, upper, a, beta
+        self.is_simplex = False
         if a is None:
             self.name = "closed form (box)"
             return
@@ -76,6 +78,8 @@ class Knapsack(ClosedForm):
         self._vertices = bool(np.all(self._capacity >= self._missing * (1 - 1e-12)))
         plain = np.all(lower == 0) and np.ptp(a) == 0 and np.ptp(columns.squares) == 0
         self.is_simplex = bool(self._vertices and plain)
+        if self.is_simplex:
+            self.total = float(columns.to_x(np.full(len(a), beta / a.sum())).sum())  # of the entries of x
         self.name = "closed form (simplex)" if self.is_simplex else "capped simplex"
 
     def argmin(self, c: Array) -> Array:
@@ -140,6 +144,24 @@ class Ball(ClosedForm):
     def box(self) -> tuple[Array, Array]:
         reach = self.radius * self._columns.row_shares()
         return self.center - reach, self.center + reach
+
+
+class Point(ClosedForm):
+    """A single point."""
+
+    name = "closed form (point)"
+
+    def __init__(self, x: Array) -> None:
+        self._x = x
+
+    def argmin(self, c: Array) -> Array:
+        return np.broadcast_to(self._x, c.shape).copy()
+
+    def project(self, p: Array) -> Array:
+        return np.broadcast_to(self._x, p.shape).copy()
+
+    def box(self) -> tuple[Array, Array]:
+        return self._x, self._x
 
 
 def recognise(conic: ConicSet) -> ClosedForm | None:

@@ -11,8 +11,9 @@ from scipy.sparse.linalg import LinearOperator
 from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets import bounds
+from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import DENSE_LIMIT, Chart, DenseChart
-from dpcvx.sets.closed_forms import Ball, ClosedForm, recognise
+from dpcvx.sets.closed_forms import Ball, ClosedForm, Point, recognise
 from dpcvx.sets.declaration import declare
 from dpcvx.sets.dikin import DikinEllipsoid
 from dpcvx.sets.interior import centre
@@ -74,7 +75,7 @@ class DecisionSet:
         self._declaration = declaration
         self._rows = (lifted.A.shape[0], lifted.E.shape[0])
         self._conic, self._chart = found.conic, found.chart
-        self._form: ClosedForm | None = recognise(found.conic)
+        self._form: ClosedForm | None = recognise(found.conic) if found.chart.dim else Point(found.chart.x0)
         self._own_oracle, self._own_sampler = oracle, vertex_sampler
         self._slow = CvxpyOracles(declaration, solver) if solver is not None else None
         self.barrier = SetBarrier(self)
@@ -103,6 +104,16 @@ class DecisionSet:
         return self._chart
 
     @property
+    def conic(self) -> ConicSet:
+        """The conic form after presolve."""
+        return self._conic
+
+    @property
+    def constraints(self) -> list[cp.Constraint]:
+        """The user's constraints, parameters at the values they had."""
+        return list(self._declaration.constraints)
+
+    @property
     def is_polytope(self) -> bool:
         """Whether only linear constraints are left after presolve."""
         return self._conic.is_polyhedral
@@ -110,7 +121,7 @@ class DecisionSet:
     @property
     def center(self) -> Array:
         """The analytic centre."""
-        return self._reshape(self._chart.x0.copy())
+        return self.unflatten(self._chart.x0.copy())
 
     @cached_property
     def basis(self) -> Array | LinearOperator:
@@ -135,7 +146,7 @@ class DecisionSet:
 
         Points of the wrong shape raise; NaN and infinities are in no set.
         """
-        x = self._flatten(point)
+        x = self.flatten(point)
         if x.ndim != 1:
             raise ValueError(f"contains takes one point of shape {self.shape}, not {np.shape(point)}.")
         return self._membership.contains(x, tol)
@@ -153,19 +164,29 @@ class DecisionSet:
             return self._slow
         if self._form is not None:
             return self._form
-        form = CentredForm(self._conic, self._chart)
-        return PolyhedralOracles(form, self._chart) if form.is_polyhedral else ConicOracles(form)
+        form = self.centred_form
+        return PolyhedralOracles(form, self._chart) if form.is_polyhedral else ConicOracles(form, self._chart)
+
+    @property
+    def closed_form(self) -> ClosedForm | None:
+        """The formulas of a recognised set: box, simplex, capped simplex or ball."""
+        return self._form
+
+    @cached_property
+    def centred_form(self) -> CentredForm:
+        """The conic form around the centre, for solvers."""
+        return CentredForm(self._conic, self._chart)
 
     def argmin(self, c: Any) -> Array:
         """A minimiser of <c, x> over the set; a vertex where the set is a polytope."""
-        flat = self._flatten(c, "c")
+        flat = self.flatten(c, "c")
         if self._own_oracle is None:
-            return self._each(self._generic.argmin, flat)
+            return self._each(self._generic.argmin, flat, pull=self._slow is not None)
         return self._each(self._asked_oracle, flat)
 
     def _asked_oracle(self, c: Array) -> Array:
         assert self._own_oracle is not None
-        answer = np.asarray(self._own_oracle(self._reshape(c)), dtype=float)
+        answer = np.asarray(self._own_oracle(self.unflatten(c)), dtype=float)
         if answer.shape != self.shape or not np.isfinite(answer).all():
             raise OracleError(
                 f"The set's own oracle returned an array of shape {answer.shape}; "
@@ -175,14 +196,14 @@ class DecisionSet:
 
     def support(self, c: Any) -> Array | float:
         """The support function max <c, x> over the set."""
-        flat = self._flatten(c, "c")
-        best = self._flatten(self.argmin(-np.asarray(c, dtype=float)))
+        flat = self.flatten(c, "c")
+        best = self.flatten(self.argmin(-np.asarray(c, dtype=float)))
         values = (flat * best).sum(axis=-1)
         return float(values) if values.ndim == 0 else values
 
     def support_bound(self, c: Any) -> float:
         """A certified upper bound of max <c, x>, above it by about 1e-8 of the set's width."""
-        flat = self._flatten(c, "c")
+        flat = self.flatten(c, "c")
         if self._form is not None and self._slow is None:
             exact = float(flat @ self._form.argmin(-flat))
             return exact + 1e-14 * float(np.abs(flat) @ np.abs(self._form.argmin(-flat)))
@@ -190,26 +211,26 @@ class DecisionSet:
 
     def project(self, point: Any) -> Array:
         """The nearest point of the set in the Euclidean norm."""
-        return self._each(self._generic.project, self._flatten(point))
+        return self._each(self._generic.project, self.flatten(point), pull=self._slow is not None)
 
     def barrier_argmin(self, covector: Any, start: Any = None) -> Array:
         """argmin <covector, x> + R(x) for the set's barrier R, warm from the point `start` if one is given."""
-        c = self._chart.pull(self._flatten(covector, "covector"))
-        z = None if start is None else fibre(self._chart, self._chart.coordinates(self._flatten(start)))
-        return self._reshape(self._chart.point(minimise(self._chart, c, z).z))
+        c = self._chart.pull(self.flatten(covector, "covector"))
+        z = None if start is None else fibre(self._chart, self._chart.coordinates(self.flatten(start)))
+        return self.unflatten(self._chart.point(minimise(self._chart, c, z).z))
 
     def bounding_box(self) -> tuple[Array, Array]:
         """The least and largest value of each entry, certified from outside: (lower, upper)."""
         lower, upper = self._box
-        return self._reshape(lower.copy()), self._reshape(upper.copy())
+        return self.unflatten(lower.copy()), self.unflatten(upper.copy())
 
     @cached_property
     def _box(self) -> tuple[Array, Array]:
         if self._form is not None:
             return self._form.box()
         units = np.eye(self.size)
-        upper = np.array([self.support_bound(self._reshape(unit)) for unit in units])
-        lower = np.array([-self.support_bound(self._reshape(-unit)) for unit in units])
+        upper = np.array([self.support_bound(self.unflatten(unit)) for unit in units])
+        lower = np.array([-self.support_bound(self.unflatten(-unit)) for unit in units])
         return lower, upper
 
     def norm_bound(self, p: float) -> float:
@@ -222,7 +243,7 @@ class DecisionSet:
         signs = np.where(lower >= -1e-7 * (upper - lower), 1.0, np.where(upper <= 1e-7 * (upper - lower), -1.0, 0.0))
         mixed = np.maximum(np.abs(lower), np.abs(upper))[signs == 0].sum()
         slips = (np.maximum(0.0, -lower)[signs > 0].sum() + np.maximum(0.0, upper)[signs < 0].sum()) * 2
-        one_norm = float(mixed + slips + (self.support_bound(self._reshape(signs)) if signs.any() else 0.0))
+        one_norm = float(mixed + slips + (self.support_bound(self.unflatten(signs)) if signs.any() else 0.0))
         return bounds.norm_bound(p, lower, upper, one_norm, self._outer_radius())
 
     def _outer_radius(self) -> float:
@@ -234,14 +255,14 @@ class DecisionSet:
 
     def dikin(self, point: Any) -> DikinEllipsoid:
         """The Dikin ellipsoid at an interior point, or at a batch of them."""
-        z = self._coordinates(self._flatten(point))
-        return DikinEllipsoid(self._chart, self._chart.factor(z), self._reshape, self._flatten)
+        z = self._coordinates(self.flatten(point))
+        return DikinEllipsoid(self._chart, self._chart.factor(z), self.unflatten, self.flatten)
 
     def sample_vertex(self, point: Any, rng: np.random.Generator) -> Array:
         """A random vertex whose mean is the point; for polytopes and for sets with an own sampler."""
-        x = self._flatten(point)
+        x = self.flatten(point)
         if self._own_sampler is not None:
-            vertex = np.asarray(self._own_sampler(self._reshape(x), rng), dtype=float)
+            vertex = np.asarray(self._own_sampler(self.unflatten(x), rng), dtype=float)
             if vertex.shape != self.shape or not np.isfinite(vertex).all():
                 raise OracleError(f"The set's own vertex sampler returned shape {vertex.shape}, not {self.shape}.")
             return vertex
@@ -251,18 +272,18 @@ class DecisionSet:
             )
         if not self.contains(point, 1e-7):
             raise ValueError("sample_vertex takes a point of the set; project it first.")
-        return self._reshape(self._vertices.sample(x, rng))
+        return self.unflatten(self._vertices.sample(x, rng))
 
     @cached_property
     def _vertices(self) -> VertexWalk | VertexPeeling:
         if self._chart.auxiliaries:
-            return VertexPeeling(CentredForm(self._conic, self._chart), self.dim)
+            return VertexPeeling(self.centred_form, self.dim)
         return VertexWalk(self._chart)
 
     # --- shapes
     # ---------------------------------------------------------------------------------------------------------
 
-    def _flatten(self, point: Any, what: str = "point") -> Array:
+    def flatten(self, point: Any, what: str = "point") -> Array:
         """Points in the shape of the variable, on any leading axes, as vectors column by column."""
         array = np.asarray(point)
         if np.iscomplexobj(array):
@@ -278,23 +299,26 @@ class DecisionSet:
         batch = array.shape[: array.ndim - k]
         return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1)).reshape(*batch, self.size)
 
-    def _reshape(self, vectors: Array) -> Array:
-        """The inverse of `_flatten`."""
+    def unflatten(self, vectors: Array) -> Array:
+        """The inverse of `flatten`."""
         k = len(self.shape)
         if k < 2:
             return vectors if k else vectors[..., 0]
         array = vectors.reshape(*vectors.shape[:-1], *self.shape[::-1])
         return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1))
 
-    def _each(self, oracle: Callable[[Array], Array], vectors: Array) -> Array:
-        """An oracle on every vector of a batch."""
+    def _each(self, oracle: Callable[[Array], Array], vectors: Array, *, pull: bool = False) -> Array:
+        """An oracle on every vector of a batch; `pull` moves answers toward the centre until they are in the set."""
         if not np.isfinite(vectors).all():
             raise ValueError("The oracle was given NaN or an infinity.")
-        if vectors.ndim == 1 or (self._form is not None and getattr(oracle, "__self__", None) is self._form):
-            return self._reshape(oracle(vectors))
-        batch = vectors.shape[:-1]
-        answers = np.array([oracle(v) for v in vectors.reshape(-1, self.size)])
-        return self._reshape(answers.reshape(*batch, self.size))
+        if vectors.ndim == 1 or getattr(oracle, "__self__", None) is self._form:
+            answers = oracle(vectors)
+        else:
+            answers = np.array([oracle(v) for v in vectors.reshape(-1, self.size)]).reshape(vectors.shape)
+        if pull:
+            flat = answers.reshape(-1, self.size)
+            answers = np.array([self._membership.pulled(x) for x in flat]).reshape(answers.shape)
+        return self.unflatten(answers)
 
     def _coordinates(self, x: Array) -> Array:
         """Joint coordinates of interior points, the auxiliaries centred."""
@@ -371,21 +395,21 @@ class SetBarrier:
     def value(self, point: Any) -> Array | float:
         """R at interior points."""
         s = self._set
-        values = s.chart.value(s._coordinates(s._flatten(point)))
+        values = s.chart.value(s._coordinates(s.flatten(point)))
         return float(values) if np.ndim(values) == 0 else values
 
     def gradient(self, point: Any) -> Array:
         """R' at interior points, in the tangent space, in the shape of the variable."""
         s = self._set
-        z = s._coordinates(s._flatten(point))
-        return s._reshape(s.chart.spread(s.chart.gradient(z)[..., s.chart.auxiliaries :]))
+        z = s._coordinates(s.flatten(point))
+        return s.unflatten(s.chart.spread(s.chart.gradient(z)[..., s.chart.auxiliaries :]))
 
     def hessian(self, point: Any) -> Array:
         """R'' at interior points as (size, size) matrices that act on the tangent space."""
         s = self._set
         if s.size > DENSE_LIMIT:
             raise UnsupportedConeError(f"A Hessian of order {s.size} is not made; use dikin(point).apply and .solve.")
-        z = s._coordinates(s._flatten(point))
+        z = s._coordinates(s.flatten(point))
         factor = s.chart.factor(z)
         units = np.eye(s.chart.width).reshape(s.chart.width, *(1,) * (z.ndim - 1), s.chart.width)
         columns = factor.apply(np.broadcast_to(units, (s.chart.width, *z.shape[:-1], s.chart.width)))
@@ -395,5 +419,4 @@ class SetBarrier:
 
 
 def _shortened(texts: tuple[str, ...], most: int = 8) -> list[str]:
-    shown = [text if len(text) <= 90 else f"{text[:87]}..." for text in texts[:most]]
-    return shown + ([f"... and {len(texts) - most} more"] if len(texts) > most else [])
+    return list(texts[:most]) + ([f"... and {len(texts) - most} more"] if len(texts) > most else [])

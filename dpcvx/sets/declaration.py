@@ -89,7 +89,13 @@ def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
     _check_connected(variable, written)
     evaluated = EvalParams().apply(cp.Problem(cp.Minimize(0), written))[0].constraints
     others = {v.id for c in written for v in c.variables()} - {variable.id}
-    return Declaration(variable, tuple(evaluated), tuple(map(str, written)), bool(others))
+    return Declaration(variable, tuple(evaluated), tuple(_one_line(c) for c in written), bool(others))
+
+
+def _one_line(constraint: cp.Constraint, most: int = 120) -> str:
+    """The constraint as cvxpy prints it, without line breaks and not too long."""
+    text = " ".join(str(constraint).split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _check_variable(variable: cp.Variable, subject: str) -> None:
@@ -105,23 +111,25 @@ def _check_constraint(constraint: Any, position: int) -> None:
             "not a cvxpy constraint."
         )
     if not constraint.variables():
-        raise DeclarationError(f"The constraint {constraint} mentions no variable; remove it.")
+        raise DeclarationError(f"The constraint {_one_line(constraint)} mentions no variable; remove it.")
     for parameter in constraint.parameters():
         if parameter.value is None:
             raise DeclarationError(
-                f"The parameter {parameter.name()} in the constraint {constraint} has no value; "
+                f"The parameter {parameter.name()} in the constraint {_one_line(constraint)} has no value; "
                 f"set {parameter.name()}.value before the declaration."
             )
     for variable in constraint.variables():
-        _check_variable(variable, f"The variable {variable.name()} in the constraint {constraint}")
+        _check_variable(variable, f"The variable {variable.name()} in the constraint {_one_line(constraint)}")
     if constraint.is_complex():
-        raise DeclarationError(f"The constraint {constraint} is complex; only real sets are supported.")
+        raise DeclarationError(f"The constraint {_one_line(constraint)} is complex; only real sets are supported.")
     if not constraint.is_dcp():
         try:
             cp.Problem(cp.Minimize(0), [constraint]).get_problem_data(cp.CLARABEL)
         except cp.DCPError as error:
-            raise DeclarationError(f"The constraint {constraint} is not convex by cvxpy's rules. {error}") from error
-        raise DeclarationError(f"The constraint {constraint} is not convex by cvxpy's rules.")
+            raise DeclarationError(
+                f"The constraint {_one_line(constraint)} is not convex by cvxpy's rules. {error}"
+            ) from error
+        raise DeclarationError(f"The constraint {_one_line(constraint)} is not convex by cvxpy's rules.")
 
 
 def _check_connected(variable: cp.Variable, constraints: list[cp.Constraint]) -> None:
@@ -135,5 +143,6 @@ def _check_connected(variable: cp.Variable, constraints: list[cp.Constraint]) ->
         waiting = [c for c in waiting if not any(c is t for t in touching)]
     if waiting:
         raise DeclarationError(
-            f"The constraint {waiting[0]} does not mention the variable {variable.name()}, nor any variable tied to it."
+            f"The constraint {_one_line(waiting[0])} does not mention the variable {variable.name()}, "
+            "nor any variable tied to it."
         )

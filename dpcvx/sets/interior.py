@@ -19,7 +19,7 @@ from dpcvx.errors import DegenerateSetError, EmptySetError, OracleError, ThinSet
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, Charts
 from dpcvx.sets.newton import minimise
-from dpcvx.sets.presolve import describe, free_rows, presolve, tighten_rows
+from dpcvx.sets.presolve import describe, fold_on_hull, free_rows, presolve, tighten_rows
 from dpcvx.sets.solver import Answer, ConeProgram, LinearProgram
 
 _ROOM = 1e-6  # least slack above which an interior point needs no second look
@@ -40,6 +40,7 @@ def centre(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tup
     """Find the analytic centre, or raise the sentence that says why there is none."""
     for _ in range(20):
         conic, v = strict_point(conic, names)
+        conic = fold_on_hull(conic, v)
         charts = Charts(conic)
         chart = _analytic_centre(charts, v)
         if chart is not None:

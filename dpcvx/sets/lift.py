@@ -27,6 +27,7 @@ def lift(declaration: Declaration) -> ConicSet:
     problem = cp.Problem(cp.Minimize(0), [*declaration.constraints, tie])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Reading from a sparse CVXPY expression")
+        warnings.filterwarnings("ignore", message=".*SCIPY backend")  # arrays of three and more axes
         try:
             data, _, inverse = problem.get_problem_data(cp.CLARABEL)
         except cp.SolverError as error:

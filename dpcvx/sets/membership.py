@@ -42,13 +42,20 @@ class Membership:
             return False
         y = y * (1 / (1 + tol) - 10 * self._blur)
         if not chart.auxiliaries:
-            return self._holds(chart.slack(y))
+            return bool(chart.interior(y))
         if self._declaration.is_evaluable:
             return self._atoms_hold(chart.x0 + chart.push(y))
         return self._fibre_meets(y)
 
-    def _holds(self, slack: Array) -> bool:
-        return bool(self._chart.cones.interior(slack * self._unit + self._blur * self._identity))
+    def pulled(self, x: Array) -> Array:
+        """The point moved onto the affine hull and toward the centre until it is in the set."""
+        chart = self._chart
+        step = chart.push(chart.coordinates(x))
+        for pull in (0.0, *np.logspace(-11, 0, 45)):
+            moved = chart.x0 + (1 - pull) * step
+            if self.contains(moved, _ROUNDING):
+                break
+        return np.asarray(moved)
 
     def _atoms_hold(self, x: Array) -> bool:
         declaration = self._declaration

@@ -1,5 +1,6 @@
 """Newton's method on <covector, y> + F(z) in a chart: centring, barrier argmin, fibres over a point."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +9,8 @@ from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.charts.chart import Chart, Factor
 
-_GROWTH = 10.0  # factor by which the path-following method strengthens the objective
-_ITERATIONS = 100
+_NEAR = 3.0  # decrement up to which a predicted point counts as close to the central path
+_ITERATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,25 @@ def minimise(chart: Chart, covector: Array, start: Array | None = None, toleranc
     size = _root(linear @ chart.factor(z).solve(linear))
     strength = min(1.0, 1 / size) if size > 0 else 1.0
     while strength < 1:
-        z = _newton(chart, strength * covector, z, 0.5, _ITERATIONS).z
-        strength *= _GROWTH
+        found = _newton(chart, strength * covector, z, 0.1, _ITERATIONS)
+        z, strength = _follow(chart, linear, found, strength)
     return _newton(chart, covector, z, tolerance, _ITERATIONS)
+
+
+def _follow(chart: Chart, linear: Array, found: Minimum, strength: float) -> tuple[Array, float]:
+    """The next point near the central path of strength <linear, z> + F, and its strength, at most 1.
+
+    On the path the slacks of active cones shrink in proportion to 1/strength, so the tangent is followed in that
+    parameter, as far as the end is still close to the path.
+    """
+    ahead = -found.factor.solve(strength * linear)
+    share = min(0.95, 1 - strength)
+    while share > 0.01:
+        target, stronger = found.z + share * ahead, min(1.0, strength / (1 - share))
+        if chart.interior(target) and decrement(chart.factor(target), stronger * linear)[1] < _NEAR:
+            return target, stronger
+        share *= 0.6
+    return found.z, min(1.0, 1.5 * strength)
 
 
 def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
@@ -45,38 +62,73 @@ def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
 
 
 def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iterations: int) -> Minimum:
-    """Damped Newton steps with an exact line search, full steps once the decrement is below 1/4."""
+    """Damped Newton steps with an exact line search, full steps once the decrement is below 1/4.
+
+    Where progress ends early, an accurate factorisation takes over; where it ends again, rounding is all that is left.
+    """
     linear = chart.joint(covector)
+    accurate = False
     factor = chart.factor(z)
     step, left = decrement(factor, linear)
     stalled = 0
     for _ in range(iterations):
-        if left <= tolerance or stalled >= 3:
+        if left <= tolerance:
             break
         target = z + step if left < 0.25 else z + line_search(chart, z, step, float(linear @ step)) * step
-        if not chart.interior(target):
+        if stalled < 3 and np.isfinite(target).all() and chart.interior(target):
+            next_factor = chart.factor(target, accurate=accurate)
+            next_step, next_left = decrement(next_factor, linear)
+            if not (left < 0.1 and next_left > 2 * left):
+                stalled = stalled + 1 if next_left > left / 2 and left < 0.1 else 0
+                z, factor, step, left = target, next_factor, next_step, next_left
+                continue
+        if accurate:
             break
-        try:
-            next_factor = chart.factor(target)
-        except np.linalg.LinAlgError:
-            break
-        next_step, next_left = decrement(next_factor, linear)
-        stalled = stalled + 1 if left < 0.1 and next_left > left / 2 else 0
-        if left < 0.1 and next_left > 2 * left:  # rounding is all that is left
-            break
-        z, factor, step, left = target, next_factor, next_step, next_left
+        accurate, stalled = True, 0
+        factor = chart.factor(z, accurate=True)
+        step, left = decrement(factor, linear)
     return Minimum(z, factor, left)
 
 
-def line_search(chart: Chart, z: Array, step: Array, slope: float, longest: float = 2.0**20) -> float:
-    """The minimiser along a descent direction of a function with linear slope `slope` plus the barrier."""
+def nearest(chart: Chart, target: Array, gap: float) -> Array:
+    """The z whose point x minimises |x - target|^2/2 up to `gap`, by the central path of eta times that plus F."""
+    B = chart.push(np.eye(chart.width)).T  # of shape (size of x, width)
+    Q = np.zeros((chart.size, chart.size))
+    Q[chart.auxiliaries :, chart.auxiliaries :] = B.T @ B
+    linear = chart.joint(chart.pull(chart.x0 - target))
+    z = np.zeros(chart.size)
+    last = chart.cones.nu / gap
+    eta = min(last, 1 / max(_root(linear @ linear), 1e-300))
+    while True:
+        for _ in range(_ITERATIONS):
+            gradient = eta * (linear + Q @ z) + chart.gradient(z)
+            H = hessian(chart, z) + eta * Q
+            jacobi = 1 / np.sqrt(np.diagonal(H))
+            step = -jacobi * np.linalg.solve(jacobi[:, None] * H * jacobi, jacobi * gradient)
+            left = _root(-(gradient @ step))
+            if left < 0.1:
+                break
+            curve = eta * float(step @ Q @ step)
+            alpha = line_search(chart, z, step, eta * float((linear + Q @ z) @ step), curve=curve)
+            if not alpha > 0 or not chart.interior(z + alpha * step):
+                return z  # rounding is all that is left
+            z = z + alpha * step
+        if eta >= last:
+            return z
+        eta = min(last, 3 * eta)
+
+
+def line_search(
+    chart: Chart, z: Array, step: Array, slope: float, longest: float = 2.0**20, curve: float = 0.0
+) -> float:
+    """The minimiser along a descent direction of the barrier plus a function with derivative slope + alpha curve."""
     slack, ds = chart.slack(z), chart.slack_step(step)
 
     def derivative(alpha: float) -> float | None:
         moved = slack + alpha * ds
         if not chart.cones.interior(moved):
             return None
-        return slope + float(chart.cones.gradient(moved) @ ds)
+        return slope + alpha * curve + float(chart.cones.gradient(moved) @ ds)
 
     low, high = 0.0, 1.0
     while high < longest:
@@ -91,7 +143,7 @@ def line_search(chart: Chart, z: Array, step: Array, slope: float, longest: floa
             high = middle
         else:
             low = middle
-        if high - low <= 0.01 * low:
+        if high - low <= 0.1 * low:
             break
     return low
 
@@ -155,7 +207,7 @@ def _centre_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
 
 
 def _root(square: Array) -> float:
-    return float(np.sqrt(max(float(square), 0.0)))
+    return math.sqrt(max(float(square), 0.0))
 
 
 def hessian(chart: Chart, z: Array) -> Array:

@@ -18,9 +18,12 @@ from dpcvx.errors import DeclarationError, OracleError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart
 from dpcvx.sets.declaration import Declaration
+from dpcvx.sets.newton import minimise, nearest
 from dpcvx.sets.solver import ConeProgram, LinearProgram
 
 _INSIDE = 1e-11  # slack, relative to the slack at the centre, that a returned point may lack
+_ACCURACY = 1e-9  # asked of the interior-point method, relative
+_POOR = 1e-7  # share of the way to the centre above which a solver's answer is poor
 _ACTIVE_SET_LIMIT = 200  # dimension up to which projections run on the dense active-set method
 
 
@@ -54,7 +57,6 @@ class CentredForm:
         self.P = sparse.csr_array(conic.P @ columns)
         self.x0 = chart.x0
         self.size = float(np.sqrt(self.P.multiply(self.P).sum(axis=0).max()))  # of the set, in the units of x
-        self._identity = conic.cones.identity()
 
     @cached_property
     def _normals(self) -> Array:
@@ -64,67 +66,75 @@ class CentredForm:
 
     def inside(self, w: Array) -> Array:
         """The point x of w, moved onto the equalities and toward the centre until it is in the set."""
+        return self.pulled(w)[0]
+
+    def pulled(self, w: Array) -> tuple[Array, float]:
+        """`inside`, and the share of the way to the centre that it took."""
         if self.E.shape[0]:
             w = w - self._normals @ (self._normals.T @ w)
         step = -(self.A @ w)
+        share = 0.0
         if not self.holds(step):
-            low, high = 0.0, 1.0
-            for _ in range(60):
-                middle = (low + high) / 2
-                low, high = (middle, high) if self.holds(middle * step) else (low, middle)
-            w = low * w
-        return np.asarray(self.x0 + self.P @ w)
+            share = next((s for s in np.logspace(-11, -1, 21) if self.holds((1 - s) * step)), 1.0)
+        return np.asarray(self.x0 + self.P @ ((1 - share) * w)), share
 
-    def holds(self, step: Array, tolerance: float = _INSIDE) -> bool:
-        """Whether the slack s0 + step is in the cones, up to a small multiple of their identities."""
-        slack = self.s0 + step
+    def holds(self, step: Array) -> bool:
+        """Whether the slack s0 + step is in the cones, up to a tiny share of the way back to the centre."""
         if self.is_polyhedral:
-            return bool(np.all(slack >= -tolerance))
-        return bool(self.cones.interior(slack + tolerance * self._identity))
+            return bool(np.all(self.s0 + step >= -_INSIDE))
+        return bool(self.cones.interior(self.s0 + (1 - _INSIDE) * step))
 
 
 class ConicOracles:
-    """Clarabel, set up once for each kind of objective."""
+    """Clarabel, set up once for each kind of objective; where its answer is poor, the central path of our barrier."""
 
     name = "interior-point method (Clarabel)"
 
-    def __init__(self, form: CentredForm) -> None:
+    def __init__(self, form: CentredForm, chart: Chart) -> None:
         self._form = form
+        self._chart = chart
 
     @cached_property
     def _linear(self) -> ConeProgram:
         f = self._form
-        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]))
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_ACCURACY)
 
     @cached_property
     def _quadratic(self) -> ConeProgram:
         f = self._form
         Q = sparse.csc_array(f.P.T @ f.P) / f.size**2
-        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q)
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_ACCURACY)
 
     def argmin(self, c: Array) -> Array:
         q = self._form.P.T @ c
-        return self._solve(self._linear, q / (np.abs(q).max() or 1.0))
+        x, good = self._solve(self._linear, q / (np.abs(q).max() or 1.0))
+        if good:
+            return x
+        chart = self._chart
+        covector = chart.pull(c)
+        size = float(np.linalg.norm(covector))
+        return chart.point(minimise(chart, covector * (chart.cones.nu / (_ACCURACY * size)), tolerance=0.1).z)
 
     def project(self, p: Array) -> Array:
         f = self._form
-        return self._solve(self._quadratic, f.P.T @ (f.x0 - p) / f.size**2)
+        x, good = self._solve(self._quadratic, f.P.T @ (f.x0 - p) / f.size**2)
+        if good or self._chart.width > _ACTIVE_SET_LIMIT:
+            return x
+        return self._chart.point(nearest(self._chart, p, _ACCURACY * f.size**2))
 
-    def _solve(self, program: ConeProgram, q: Array) -> Array:
+    def _solve(self, program: ConeProgram, q: Array) -> tuple[Array, bool]:
+        """The answer pulled into the set, and whether it was close to it."""
         answer = program.minimise(q)
         if not answer.usable:
-            raise OracleError(f"The solver stopped without an answer: {answer.status}.")
-        return self._form.inside(answer.point)
+            return self._form.x0, False
+        x, share = self._form.pulled(answer.point)
+        return x, share < _POOR and answer.status in ("Solved", "AlmostSolved")
 
 
 class PolyhedralOracles(ConicOracles):
     """The simplex method for vertices; projections by a dense active-set method on small sets without auxiliaries."""
 
     name = "simplex method (HiGHS)"
-
-    def __init__(self, form: CentredForm, chart: Chart) -> None:
-        super().__init__(form)
-        self._chart = chart
 
     @cached_property
     def _vertices(self) -> LinearProgram:

@@ -8,8 +8,8 @@ on the slice is
 
 Proof. Let G be the cones of c = c_k. Restricted to directions d with <c, d> = 0, sup <g, d>^2/<d, H d> is the squared
 H-norm of the projection of H^-1 g = -s onto them, nu_G - <c, s>^2/<c, H^-1 c>. The Dikin ellipsoid lies in the cone, so
-<c, s> >= sup <c, d> over <d, H d> <= 1, which is <c, H^-1 c>^(1/2): what is subtracted is at least 1. Sums over disjoint
-groups add.
+<c, s> >= sup <c, d> over <d, H d> <= 1, which is <c, H^-1 c>^(1/2): what is subtracted is at least 1. Sums over
+disjoint groups add.
 
 Where a variable-disjoint factor of a compact set is untouched, one such multiplier exists by compactness alone. More
 are found on the rows whose unit vectors lie in the dual cone: rows that are constant (the head of a ball), pairs of
@@ -24,7 +24,7 @@ from scipy import sparse
 from dpcvx.barriers.cone import Array, Bools
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, DenseChart
-from dpcvx.sets.presolve import factors
+from dpcvx.sets.presolve import factors, parallel_groups
 from dpcvx.sets.solver import LinearProgram
 
 _ROWS = 1500  # rows up to which linear programs look for multipliers
@@ -102,18 +102,13 @@ def _spend_pairs(G: Array | sparse.csr_array, polyhedral: Bools, block: Array, s
     rows = np.flatnonzero(polyhedral & ~spent[block] & (norms > 1e-13))
     if len(rows) < 2:
         return 0
-    unit = sparse.csr_array(sparse.diags_array(1 / norms[rows]) @ sparse.csr_array(G)[rows])
-    key = unit @ np.random.default_rng(0).standard_normal(unit.shape[1])
-    order = np.argsort(np.abs(key), kind="stable")
-    total = abs(sparse.csr_array(unit[order[1:]] + unit[order[:-1]])).max(axis=1).todense()
-    opposite = np.asarray(total).ravel() <= 1e-12
-    pairs, i = 0, 0
-    while i < len(opposite):
-        if opposite[i]:
-            spent[block[rows[order[[i, i + 1]]]]] = True
-            pairs, i = pairs + 1, i + 1
-        i += 1
-    return pairs
+    group, sign = parallel_groups(sparse.csr_array(sparse.diags_array(1 / norms[rows]) @ sparse.csr_array(G)[rows]))
+    sides = np.full((2, group.max() + 1), -1)
+    sides[0, group[sign > 0]] = rows[sign > 0]
+    sides[1, group[sign < 0]] = rows[sign < 0]
+    pairs = sides[:, (sides >= 0).all(axis=0)]
+    spent[block[pairs.ravel()]] = True
+    return int(pairs.shape[1])
 
 
 def _spend_programs(conic: ConicSet, chart: Chart, slack: Array, rays: Bools, block: Array, spent: Bools) -> int:

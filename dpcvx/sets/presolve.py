@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import null_space
 from scipy.sparse.csgraph import connected_components
 
 from dpcvx.barriers import Nonnegative, Product
@@ -16,6 +17,8 @@ from dpcvx.barriers.cone import Array, Bools, Cone
 from dpcvx.errors import EmptySetError
 from dpcvx.sets.canonical import ConicSet
 
+DENSE_LIMIT = 2000  # lifted coordinates up to which dense matrices are made
+_RANK = 1e-11  # relative size below which a direction counts as zero
 _EXACT = 1e-12  # relative difference below which two numbers of the declaration are the same
 
 
@@ -131,27 +134,38 @@ def _power_of_two(size: Array) -> Array:
 
 
 def fold_parallel_rows(conic: ConicSet, names: Sequence[str]) -> ConicSet:
-    """Of parallel inequalities keep the tightest on each side; a pair that leaves no room becomes an equality."""
-    rows = np.flatnonzero(conic.polyhedral)
-    if len(rows) < 2:
-        return conic
-    A = conic.A[rows]
-    norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-    unit = sparse.csr_array(sparse.diags_array(1 / norm) @ A)
-    bound = conic.b[rows] / norm
-    key = unit @ np.random.default_rng(0).standard_normal(A.shape[1])
-    sign = np.where(key < 0, -1.0, 1.0)
-    unit = sparse.csr_array(sparse.diags_array(sign) @ unit)
-    order = np.argsort(sign * key, kind="stable")
-    change = _largest(sparse.csr_array(unit[order[1:]] - unit[order[:-1]]), 1)
-    group = np.empty(len(rows), dtype=int)
-    group[order] = np.concatenate([[0], np.cumsum(change > _EXACT)])
+    """Of parallel inequalities keep the tightest on each side; a pair that leaves no room becomes an equality.
 
-    groups = group.max() + 1
-    tightest = np.full((2, groups), -1)
-    for side, value in enumerate((1.0, -1.0)):
-        mine = np.flatnonzero(sign == value)
-        mine = mine[np.lexsort((-np.arange(len(mine)), -bound[mine]))]  # the tightest, and of equals the first, last
+    Inequalities parallel to an equality, and repeated equalities, are constant: they hold and go, or the set is empty.
+    """
+    rows = np.flatnonzero(conic.polyhedral)
+    if len(rows) + conic.E.shape[0] < 2:
+        return conic
+    stacked = sparse.csr_array(sparse.vstack([conic.A[rows], conic.E]))
+    norm = np.sqrt(np.asarray(stacked.power(2).sum(axis=1)).ravel())
+    group, sign = parallel_groups(sparse.csr_array(sparse.diags_array(1 / norm) @ stacked))
+    value = np.concatenate([conic.b[rows], conic.e]) / norm
+    m = len(rows)
+
+    # equalities: the first of each group stays and fixes its value
+    equal = np.arange(m, len(value))
+    first = np.full(group.max() + 1, -1)
+    first[group[equal[::-1]]] = equal[::-1]
+    fixed = np.where(first >= 0, (sign * value)[first], np.nan)  # of the group's direction
+    source = np.concatenate([conic.source[rows], conic.equality_source])
+    gap = np.where(np.arange(len(value)) < m, value - sign * fixed[group], -np.abs(value - sign * fixed[group]))
+    blur = _EXACT * np.maximum(np.abs(value), np.abs(fixed[group]))
+    if np.any(gap < -blur):
+        worst = int(np.flatnonzero(gap < -blur)[0])
+        pair = source[[worst, first[group[worst]]]]
+        raise EmptySetError(f"The set is empty: {describe(pair, names)} contradict each other by {-gap[worst]:.3g}.")
+    kept_equalities = first[group[equal]] == equal
+    free = np.flatnonzero(first[group[:m]] < 0)
+
+    tightest = np.full((2, len(first)), -1)
+    for side, direction in enumerate((1.0, -1.0)):
+        mine = free[sign[free] == direction]
+        mine = mine[np.lexsort((-mine, -value[mine]))]  # the tightest, and of equals the first, last
         tightest[side, group[mine]] = mine
     keep = np.ones(len(conic.b), dtype=bool)
     keep[rows] = False
@@ -159,18 +173,62 @@ def fold_parallel_rows(conic: ConicSet, names: Sequence[str]) -> ConicSet:
 
     both = np.flatnonzero((tightest >= 0).all(axis=0))
     upper, lower = tightest[0, both], tightest[1, both]
-    room = bound[upper] + bound[lower]
-    blur = _EXACT * np.maximum(np.abs(bound[upper]), np.abs(bound[lower]))
+    room = value[upper] + value[lower]
+    blur = _EXACT * np.maximum(np.abs(value[upper]), np.abs(value[lower]))
     if np.any(room < -blur):
         worst = int(np.argmin(room + blur))
-        pair = conic.source[rows[[upper[worst], lower[worst]]]]
+        pair = source[[upper[worst], lower[worst]]]
         raise EmptySetError(f"The set is empty: {describe(pair, names)} contradict each other by {-room[worst]:.3g}.")
     flat = room <= blur
-    if not flat.any():
-        return keep_rows(conic, keep)
     keep[rows[lower[flat]]] = False
     position = np.cumsum(keep) - 1
-    return tighten_rows(keep_rows(conic, keep), position[rows[upper[flat]]])
+    if not kept_equalities.all():
+        conic = replace(
+            conic,
+            E=conic.E[kept_equalities],
+            e=conic.e[kept_equalities],
+            equality_source=conic.equality_source[kept_equalities],
+        )
+    kept = keep_rows(conic, keep)
+    return tighten_rows(kept, position[rows[upper[flat]]]) if flat.any() else kept
+
+
+def fold_on_hull(conic: ConicSet, v: Array) -> ConicSet:
+    """Drop inequalities that another one implies on the affine hull because both have the same normal there.
+
+    Args:
+        conic: the set.
+        v: a strictly feasible lifted point.
+    """
+    rows = np.flatnonzero(conic.polyhedral)
+    if not len(rows) or not conic.E.shape[0] or conic.columns > DENSE_LIMIT:
+        return conic
+    reduced = conic.A[rows] @ null_space(conic.E.toarray(), rcond=_RANK)
+    norm = np.linalg.norm(reduced, axis=1)
+    constant = norm <= _RANK
+    group, sign = parallel_groups(sparse.csr_array(reduced / np.where(constant, 1.0, norm)[:, None]))
+    room = conic.slack(v)[rows] / np.where(constant, np.inf, norm)
+    keep = np.ones(len(conic.b), dtype=bool)
+    keep[rows[constant]] = False
+    order = np.lexsort((room, sign, group))
+    same = (group[order[1:]] == group[order[:-1]]) & (sign[order[1:]] == sign[order[:-1]])
+    keep[rows[order[1:][same]]] = False
+    return keep_rows(conic, keep)
+
+
+def parallel_groups(unit: sparse.csr_array) -> tuple[Array, Array]:
+    """For each unit row the number of its direction, and the sign with which it points along it.
+
+    Rows are sorted by one random projection, and neighbours compared in full.
+    """
+    key = unit @ np.random.default_rng(0).standard_normal(unit.shape[1])
+    sign = np.where(key < 0, -1.0, 1.0)
+    order = np.argsort(np.abs(key), kind="stable")
+    turned = sparse.csr_array(sparse.diags_array(sign) @ unit)[order]
+    change = _largest(sparse.csr_array(turned[1:] - turned[:-1]), 1)
+    group = np.empty(len(key), dtype=int)
+    group[order] = np.concatenate([[0], np.cumsum(change > _EXACT)])
+    return group, sign
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from dpcvx.sets.charts import Chart
 from dpcvx.sets.oracles import CentredForm
 from dpcvx.sets.solver import LinearProgram
 
+_SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
+_FACE = 1e-8  # by which the faces it reached are held
+_SAME = 1e-5  # distance below which a point is the vertex
 _TIGHT = 1e-9  # slack, relative to the slack at the centre, below which a constraint counts as reached
 
 
@@ -80,32 +83,33 @@ class VertexPeeling:
         normals: list[Array] = []  # of the supporting hyperplanes that hold the current face
         for _ in range(self._dim + 1):
             faces = np.array(normals).reshape(len(normals), len(p))
-            program = LinearProgram.over(form.A, form.s0, form.E, sparse.csr_array(faces @ P), faces @ p, slip=1e-10)
+            program = LinearProgram.over(form.A, form.s0, form.E, sparse.csr_array(faces @ P), faces @ p, slip=_FACE)
             w = program.minimise(P.T @ rng.standard_normal(len(p)))
             if w is None:
                 break
             v = P @ w
             away = p - v
-            if np.abs(away).max() <= _TIGHT:
+            if np.abs(away).max() <= _SAME:
                 return form.inside(w)
-            far, normal = self._shoot(P, p, away)
+            away = away - faces.T @ (faces @ away)  # exactly along the face
+            far, end, normal = self._shoot(P, p, away)
             if rng.random() * (1 + far) < far:
                 return form.inside(w)
-            p = p + far * away
-            normals.append(normal)
+            p = end
+            normals = list(_extend(faces, normal))
         raise OracleError("Peeling found no vertex: the polytope is too thin for it.")
 
-    def _shoot(self, P: sparse.csr_array, p: Array, away: Array) -> tuple[float, Array]:
-        """The largest t with p + t away in the set, and the normal of a hyperplane that supports the set there."""
+    def _shoot(self, P: sparse.csr_array, p: Array, away: Array) -> tuple[float, Array, Array]:
+        """The largest t with p + t away in the set, that end, and the normal of a hyperplane that supports it."""
         form = self._form
         k, n = P.shape[1], len(p)
         idle = sparse.csr_array((form.A.shape[0], 1))
         A = sparse.csr_array(sparse.hstack([form.A, idle]))
         E = sparse.csr_array(sparse.hstack([form.E, sparse.csr_array((form.E.shape[0], 1))]))
         hit = sparse.csr_array(sparse.hstack([P, sparse.csr_array(-away[:, None])]))
-        program = LinearProgram.over(A, form.s0, E, hit, p)
+        program = LinearProgram.over(A, form.s0, E, hit, p, slip=_SHOT)
         answer = program.minimise(np.append(np.zeros(k), -1.0))
         if answer is None:
             raise OracleError("Peeling lost the polytope: the point is outside it.")
         normal = program.duals()[-n:]
-        return max(float(answer[-1]), 0.0), normal / np.linalg.norm(normal)
+        return max(float(answer[-1]), 0.0), P @ answer[:k], normal / np.linalg.norm(normal)

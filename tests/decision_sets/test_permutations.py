@@ -19,7 +19,12 @@ def test_network_sorts_all_zero_one_inputs_and_hence_everything(n):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 16, 33])
 def test_network_costs_less_than_a_doubly_stochastic_matrix(n):
-    assert 2 * len(sorting_network(n)) - 1 < n**2 - 1
+    assert 2 * len(sorting_network(n)) - 1 < n**2 - n
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_parameter_of_the_permutahedron_is_at_most_that_of_its_network(n):
+    assert ds.permutahedron(n).nu <= 2 * len(sorting_network(n)) - 1 <= ds.birkhoff(n).nu
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])

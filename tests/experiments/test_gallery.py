@@ -37,7 +37,7 @@ def test_plane_coordinates_keep_distances_for_a_set_of_matrices():
 @pytest.mark.parametrize("declare", FLAT)
 def test_drawn_ellipses_stay_inside_the_set(declare):
     declared = declare()
-    for point in gallery.viewpoints(declared):
+    for point in gallery.viewpoints(declared, gallery.outline(declared)):
         assert all(declared.contains(p, 1e-9) for p in gallery.dikin_ellipse(declared, point, directions=24))
 
 

@@ -6,8 +6,7 @@ from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts.chart import Chart, Factor
 from dpcvx.sets.charts.dense import DenseChart, TangentSpace
 from dpcvx.sets.charts.diagonal import DiagonalChart, DiagonalStructure
-
-DENSE_LIMIT = 2000  # lifted coordinates up to which dense matrices are made
+from dpcvx.sets.presolve import DENSE_LIMIT
 
 __all__ = ["DENSE_LIMIT", "Chart", "Charts", "DenseChart", "DiagonalChart", "Factor"]
 

@@ -72,8 +72,8 @@ class Chart(ABC):
         return self.auxiliaries + self.width
 
     @abstractmethod
-    def factor(self, z: Array) -> Factor:
-        """The factorised Hessian at a strictly feasible z; raises LinAlgError where rounding made it indefinite."""
+    def factor(self, z: Array, *, accurate: bool = False) -> Factor:
+        """The factorised Hessian at a strictly feasible z; `accurate` spends more where it is badly conditioned."""
 
     @abstractmethod
     def slack_step(self, dz: Array) -> Array:

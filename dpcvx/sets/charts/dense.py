@@ -24,7 +24,8 @@ class TangentSpace:
             diagonal = np.abs(np.diagonal(R))
             rank = int((diagonal > _RANK * diagonal[0]).sum())
             self._equalities = Q[:, :rank]
-            Z = Q[:, rank:]
+            Z = Q[:, rank:].copy()
+            Z[np.linalg.norm(Z, axis=1) <= _RANK] = 0.0  # coordinates that do not move
         else:
             self._equalities = np.zeros((k, 0))
         P = conic.P.toarray()
@@ -47,27 +48,29 @@ class TangentSpace:
 class DenseFactor(Factor):
     """Cholesky factor of the joint Hessian; its last block is the factor of the Schur complement."""
 
-    def __init__(self, chart: "DenseChart", z: Array) -> None:
+    def __init__(self, chart: "DenseChart", z: Array, accurate: bool) -> None:
         self.chart = chart
         self.z = z
-        slack = chart.slack(z)
-        self.gradient = chart.gradient_of(chart.cones.gradient(slack))
-        M = chart.cones.half(slack, chart.G)
+        self.gradient, M = chart.derivatives(z)
         if not chart.size:
             self.L = np.zeros((0, 0))
-        elif z.ndim == 1:
-            H = blas.dsyrk(1.0, M.T, lower=1)
+        elif z.ndim == 1 and not accurate:
+            H = blas.dsyrk(1.0, M, trans=1, lower=1) if M.flags.f_contiguous else blas.dsyrk(1.0, M.T, lower=1)
             self.L, info = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
             if info:
-                raise np.linalg.LinAlgError("the Hessian of the barrier is not positive definite")
+                self.L = np.asfortranarray(_upper_triangle(M).T)
+        elif z.ndim == 1:
+            self.L = np.asfortranarray(_upper_triangle(M).T)  # half the digits of H are lost, not all
         else:
             self.L = np.linalg.cholesky(np.swapaxes(M, -1, -2) @ M)
         u = chart.auxiliaries
-        self.C = np.asfortranarray(self.L[u:, u:]) if z.ndim == 1 and u else self.L[..., u:, u:]
+        self.C = self.L if not u else np.asfortranarray(self.L[u:, u:]) if z.ndim == 1 else self.L[..., u:, u:]
 
     def _triangular(self, L: Array, w: Array, transposed: int) -> Array:
         if not L.size:
             return np.zeros_like(w)
+        if w.ndim == 1:
+            return lapack.dtrtrs(L, w, lower=1, trans=transposed)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
         if L.ndim == 2:
             flat = w.reshape(-1, w.shape[-1]).T
             return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
@@ -75,6 +78,8 @@ class DenseFactor(Factor):
         return np.asarray(np.linalg.solve(M, w[..., None])[..., 0])
 
     def solve(self, g: Array) -> Array:
+        if g.ndim == 1 and self.L.size:
+            return lapack.dtrtrs(self.L, lapack.dtrtrs(self.L, g, lower=1)[0], lower=1, trans=1)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
         return self._triangular(self.L, self._triangular(self.L, g, 0), 1)
 
     def solve_schur(self, c: Array) -> Array:
@@ -104,6 +109,8 @@ class DenseChart(Chart):
         M = conic.cones.half(slack, tangent.A)
         H = M.T @ M
         jacobi = 1 / np.sqrt(np.diagonal(H))
+        if not np.isfinite(H).all() or not np.isfinite(jacobi).all():
+            raise np.linalg.LinAlgError("the Hessian of the barrier is singular or not finite")
         L = np.linalg.cholesky(jacobi[:, None] * H * jacobi)
         T = jacobi[:, None] * scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans=1) if len(L) else H
         self.W = tangent.W @ T
@@ -111,9 +118,20 @@ class DenseChart(Chart):
         unit = conic.cones.unit_factors(slack)
         self.G = np.ascontiguousarray((tangent.A @ T) * unit[:, None])
         self.s0 = slack * unit
+        self._plain = conic.is_polyhedral
+        self._rows = np.ascontiguousarray(self.G.T)
+        self._buffer = np.empty_like(self._rows)
 
-    def factor(self, z: Array) -> DenseFactor:
-        return DenseFactor(self, z)
+    def derivatives(self, z: Array) -> tuple[Array, Array]:
+        """The gradient and the half-Hessian of F in z; the latter is valid until the next call."""
+        if self._plain and z.ndim == 1:
+            inverse = 1 / (self.s0 - z @ self._rows)
+            return self._rows @ inverse, np.multiply(self._rows, inverse, out=self._buffer).T
+        slack = self.slack(z)
+        return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
+
+    def factor(self, z: Array, *, accurate: bool = False) -> DenseFactor:
+        return DenseFactor(self, z, accurate)
 
     def slack_step(self, dz: Array) -> Array:
         return np.asarray(-(dz @ self.G.T))
@@ -166,3 +184,9 @@ class DenseChart(Chart):
 
     def tangent_basis(self) -> Array:
         return np.eye(self.dim)
+
+
+def _upper_triangle(M: Array) -> Array:
+    """R of the QR factorisation of M."""
+    R: Array = np.linalg.qr(M, mode="r")  # type: ignore[assignment]  # with mode="r" NumPy returns R alone
+    return R

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcvx.barriers import Nonnegative, SecondOrder
 from dpcvx.barriers.cone import Array
-from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.canonical import ConicSet, rows_times
 from dpcvx.sets.charts.chart import Chart, Factor
 
 FEW = 8  # equalities, and dense rows and balls together, up to which the chart is worth its while
@@ -24,9 +24,9 @@ class DiagonalStructure:
 
     def __init__(self, conic: ConicSet, single: Array, dense: Array, balls: list[tuple[int, slice]]) -> None:
         self.single, self.dense, self.balls = single, dense, balls
-        self.column = np.zeros(0, dtype=int)
         A = conic.A[single]
         self.column, self.coefficient = A.indices.copy(), A.data.copy()
+        self.in_order = np.array_equal(self.column, np.arange(conic.columns))  # one row for each coordinate
         self.rank = len(dense) + len(balls)
         self.E = conic.E.toarray()
 
@@ -66,41 +66,27 @@ class DiagonalFactor(Factor):
     def __init__(self, chart: "DiagonalChart", z: Array) -> None:
         self.chart = chart
         self.z = z
-        slack = chart.slack(z)
-        self.gradient = chart.gradient_of(chart.cones.gradient(slack))
-        self.D, self.U = chart.hessian_parts(slack)
+        self.gradient, self.D, self.U = chart.derivatives(z)
         self.root = np.sqrt(self.D)
-        if chart.structure.rank:
+        if self.U is not None:
             self.V = self.U / self.root[..., None]
             kappa, self._Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
-            self._kappa = np.maximum(kappa, 1e-300)
-        self.reflectors = _reflectors(self._scaled_equalities())
+            self.kappa = np.maximum(kappa, 1e-300)
+        self._normals = _orthonormal([self._curve(row / self.root, -0.5) for row in chart.equalities])
+        self._reflectors: list[tuple[Array, Array]] | None = None
 
     def _curve(self, w: Array, power: float) -> Array:
         """(I + V V')^power w."""
-        if not self.chart.structure.rank:
+        if self.U is None:
             return w
-        gain = np.expm1(power * np.log1p(self._kappa)) / self._kappa
+        gain = np.expm1(power * np.log1p(self.kappa)) / self.kappa
         inner = np.swapaxes(self._Q, -1, -2) @ (np.swapaxes(self.V, -1, -2) @ w[..., None])
         return np.asarray(w + (self.V @ (self._Q @ (gain[..., None] * inner)))[..., 0])
 
-    def _scaled_equalities(self) -> Array:
-        """The rows of E F'^-1, batched."""
-        rows = self.chart.equalities
-        if not len(rows):
-            return np.zeros((*self.D.shape[:-1], 0, self.D.shape[-1]))
-        return np.stack([self._curve(row / self.root, -0.5) for row in rows], axis=-2)
-
-    def _flat(self, w: Array) -> Array:
-        """w without its components along the equalities: reflect, zero the first entries, reflect back."""
-        if not self.reflectors:
-            return w
-        w = _reflect(self.reflectors, w)
-        w[..., : len(self.reflectors)] = 0
-        return _reflect(self.reflectors[::-1], w)
-
     def solve(self, g: Array) -> Array:
-        w = self._flat(self._curve(g / self.root, -0.5))
+        w = self._curve(g / self.root, -0.5)
+        for normal in self._normals * 2:  # twice: what is projected away may be far larger than what is left
+            w = w - normal * _dot(normal, w)
         return np.asarray(self._curve(w, -0.5) / self.root)
 
     def solve_schur(self, c: Array) -> Array:
@@ -108,16 +94,22 @@ class DiagonalFactor(Factor):
 
     def apply(self, d: Array) -> Array:
         out = self.D * d
-        if self.chart.structure.rank:
+        if self.U is not None:
             out = out + (self.U @ (np.swapaxes(self.U, -1, -2) @ d[..., None]))[..., 0]
         return np.asarray(out)
 
     def _embed(self, w: Array) -> Array:
-        """An isometry from R^dim onto the straightened tangent space."""
-        if not self.reflectors:
+        """An isometry from R^dim onto the straightened tangent space: zeros first, then reflections."""
+        if not self._normals:
             return w
-        zeros = np.zeros((*w.shape[:-1], len(self.reflectors)))
-        return _reflect(self.reflectors[::-1], np.concatenate([zeros, w], axis=-1))
+        if self._reflectors is None:
+            self._reflectors = _reflectors(self._normals)
+        straight = np.zeros((*w.shape[:-1], self.chart.width))
+        straight[..., len(self._normals) :] = w
+        w = straight
+        for vector, factor in self._reflectors[::-1]:
+            w = w - vector * (factor * _dot(vector, w))
+        return w
 
     def half_solve(self, w: Array) -> Array:
         return np.asarray(self._curve(self._embed(w), -0.5) / self.root)
@@ -134,111 +126,119 @@ class DiagonalChart(Chart):
     def __init__(self, conic: ConicSet, structure: DiagonalStructure, v0: Array) -> None:
         self.structure = structure
         self.cones = conic.cones
+        self.P = conic.P
         self.width = conic.columns
         self.dim = self.width - conic.E.shape[0]
         self.v0 = v0
         self.x0 = conic.point(v0)
         self.s0 = conic.slack(v0)
-        self.P = conic.P
-        self.unit = np.ones(self.width)
-        self.A = conic.A
-        self._dense = conic.A[structure.dense].toarray()
-        self.unit = 1 / np.sqrt(self.hessian_parts(self.s0)[0])
-        self.A = sparse.csr_array(conic.A @ sparse.diags_array(self.unit))
-        self._dense = self._dense * self.unit
-        self._transposed = sparse.csr_array(self.A.T)
-        self._only_single = not structure.rank and len(structure.single) == self.cones.size
-        self._coefficient = structure.coefficient * self.unit[structure.column]
-        rows = structure.E * self.unit
-        self.equalities = rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(rows) else rows
-        self._squares = np.asarray(conic.P.multiply(conic.P).sum(axis=0)).ravel()
-        self._weight = self._squares * self.unit
-        self._P_transposed = sparse.csr_array(conic.P.T)
+        self._single = not structure.rank and len(structure.single) == self.cones.size
+        self._set_unit(conic, np.ones(self.width))
+        self._set_unit(conic, 1 / np.sqrt(self.derivatives(np.zeros(self.width))[1]))
 
-    def hessian_parts(self, slack: Array) -> tuple[Array, Array]:
-        """The diagonal D and the few columns U of the Hessian."""
+    def _set_unit(self, conic: ConicSet, unit: Array) -> None:
+        """Measure coordinates in the given units."""
         parts = self.structure
-        scaled = parts.coefficient * self.unit[parts.column] / slack[..., parts.single]
-        D = _scatter(scaled * scaled, parts.column, self.width)
-        columns = []
-        for i, row in enumerate(parts.dense):
-            columns.append(self._dense[i] / slack[..., [row]])
-        for head, tail in parts.balls:
-            t, rest = slack[..., head], slack[..., tail]
-            q = t * t - (rest * rest).sum(axis=-1)
-            block = self.A[tail]
-            squares = np.asarray(block.multiply(block).sum(axis=0)).ravel()
-            D = D + 2 * squares / q[..., None]
-            columns.append(_rows_times(rest, block) * (2 / q)[..., None])
-        U = np.stack(columns, axis=-1) if columns else np.zeros((*D.shape, 0))
-        return D, U
+        self.unit = unit
+        self.A = sparse.csr_array(conic.A @ sparse.diags_array(unit))
+        self._transposed = sparse.csr_array(self.A.T)
+        self._dense = self.A[parts.dense].toarray()
+        self._balls = [(head, tail, self.A[tail], _column_squares(self.A[tail])) for head, tail in parts.balls]
+        self._coefficient = parts.coefficient * unit[parts.column]
+        rows = parts.E * unit
+        self.equalities = rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(rows) else rows
+        self._squares = _column_squares(conic.P)
+        entries = np.diff(conic.P.indptr) == 1  # every x depends on at most one coordinate
+        self._source = np.zeros(len(entries), dtype=int)
+        self._source[entries] = conic.P.indices
+        self._gain = np.zeros(len(entries))
+        self._gain[entries] = conic.P.data * unit[conic.P.indices]
+        self._direct = len(entries) == self.width and bool(np.all(self._source == np.arange(self.width)))
 
-    def factor(self, z: Array) -> DiagonalFactor:
+    def derivatives(self, z: Array) -> tuple[Array, Array, Array | None]:
+        """The gradient, the diagonal D and the few columns U of the Hessian."""
+        parts = self.structure
+        slack = self.slack(z)
+        scaled = self._coefficient / slack[..., parts.single]
+        D = self._sum(scaled * scaled)
+        if self._single:
+            return self._sum(scaled), D, None
+        gradient = self.gradient_of(self.cones.gradient(slack))
+        columns = [self._dense[i] / slack[..., [row]] for i, row in enumerate(parts.dense)]
+        for head, tail, block, squares in self._balls:
+            t, rest = slack[..., head], slack[..., tail]
+            norm = np.sqrt((rest * rest).sum(axis=-1))
+            q = (t - norm) * (t + norm)
+            D = D + 2 * squares / q[..., None]
+            columns.append(rows_times(rest, block) * (2 / q)[..., None])
+        return gradient, D, np.stack(columns, axis=-1) if columns else None
+
+    def _sum(self, values: Array) -> Array:
+        """Sums over the single rows of each coordinate."""
+        return values if self.structure.in_order else _scatter(values, self.structure.column, self.width)
+
+    def factor(self, z: Array, *, accurate: bool = False) -> DiagonalFactor:
         return DiagonalFactor(self, z)
 
     def slack_step(self, dz: Array) -> Array:
-        if self._only_single:
-            return np.asarray(-(dz[..., self.structure.column] * self._coefficient))
-        return -_rows_times(dz, self._transposed)
+        if self._single:
+            spread = dz if self.structure.in_order else dz[..., self.structure.column]
+            return np.asarray(-(spread * self._coefficient))
+        return -rows_times(dz, self._transposed)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
-        if self._only_single:
-            return -_scatter(slack_gradient * self._coefficient, self.structure.column, self.width)
-        return -_rows_times(slack_gradient, self.A)
+        if self._single:
+            return -self._sum(slack_gradient * self._coefficient)
+        return -rows_times(slack_gradient, self.A)
 
     def lifted(self, z: Array) -> Array:
-        return self.v0 + z * self.unit
+        return np.asarray(self.v0 + z * self.unit)
 
     def lowered(self, v: Array) -> Array:
-        return self._flat((v - self.v0) / self.unit)
+        return self.tangential((v - self.v0) / self.unit)
 
     def push(self, dy: Array) -> Array:
-        return _rows_times(dy * self.unit, self._P_transposed)
+        return np.asarray((dy if self._direct else dy[..., self._source]) * self._gain)
 
     def pull(self, c: Array) -> Array:
-        return _rows_times(c, self.P) * self.unit
+        c = c * self._gain
+        return c if self._direct else _scatter(c, self._source, self.width)
 
     def spread(self, covector: Array) -> Array:
-        d = covector / self._weight
+        d = covector / (self._squares * self.unit)
         E = self.structure.E
         if len(E):
             normals = E / self._squares
-            d = d - np.linalg.solve(E @ normals.T, (d @ E.T).T).T @ normals
-        return _rows_times(d, self._P_transposed)
+            d = d - np.linalg.solve(E @ normals.T, (d @ E.T)[..., None])[..., 0] @ normals
+        return self.push(d / self.unit)
 
     def coordinates(self, x: Array) -> Array:
-        return self._flat(_rows_times(x - self.x0, self.P) / self._weight)
+        return self.tangential(self.pull(x - self.x0) / (self._squares * self.unit**2))
 
     def column_widths(self) -> Array:
         return self.unit
 
-    def least_width(self) -> float:
-        if self.width <= LARGE:
-            return super().least_width()
-        factor = self.factor(np.zeros(self.width))  # D is the identity here, so only the few columns can squeeze
-        return float(1 / np.sqrt(1 + factor._kappa.max())) if self.structure.rank else 1.0
-
     def tangential(self, covector: Array) -> Array:
-        return self._flat(covector)
+        if not len(self.equalities):
+            return covector
+        gram = self.equalities @ self.equalities.T
+        along = np.linalg.solve(gram, (covector @ self.equalities.T)[..., None])[..., 0]
+        return np.asarray(covector - along @ self.equalities)
 
     def tangent_basis(self) -> Array:
         if not len(self.equalities):
             return np.eye(self.width)
         return np.asarray(np.linalg.qr(self.equalities.T, mode="complete")[0][:, len(self.equalities) :])
 
-    def _flat(self, z: Array) -> Array:
-        """z moved onto the equalities."""
-        if not len(self.equalities):
-            return z
-        gram = self.equalities @ self.equalities.T
-        return np.asarray(z - np.linalg.solve(gram, (z @ self.equalities.T).T).T @ self.equalities)
+    def least_width(self) -> float:
+        if self.width <= LARGE:
+            return super().least_width()
+        factor = self.factor(np.zeros(self.width))  # D is the identity here, so only the few columns can squeeze
+        return 1.0 if factor.U is None else float(1 / np.sqrt(1 + factor.kappa.max()))
 
 
-def _rows_times(rows: Array, M: sparse.csr_array) -> Array:
-    """rows @ M for dense rows on leading batch axes and sparse M."""
-    if rows.ndim == 1:
-        return np.asarray(rows @ M)
-    return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))
+def _column_squares(M: sparse.csr_array) -> Array:
+    return np.asarray(M.multiply(M).sum(axis=0)).ravel()
 
 
 def _scatter(values: Array, column: Array, width: int) -> Array:
@@ -250,19 +250,33 @@ def _scatter(values: Array, column: Array, width: int) -> Array:
     return np.moveaxis(out, 0, -1)
 
 
-def _reflectors(rows: Array) -> list[Array]:
-    """Householder vectors that turn the span of the rows (..., m, N) into that of the first m unit vectors."""
-    vectors: list[Array] = []
-    for i in range(rows.shape[-2]):
-        row = _reflect(vectors, rows[..., i, :].copy())
-        row[..., :i] = 0
-        norm = np.sqrt((row * row).sum(axis=-1))
-        row[..., i] += np.where(row[..., i] < 0, -norm, norm)
-        vectors.append(row / np.sqrt((row * row).sum(axis=-1))[..., None])
-    return vectors
+def _dot(a: Array, b: Array) -> Array:
+    """<a, b> along the last axis, kept as an axis on batches."""
+    if a.ndim == 1 and b.ndim == 1:
+        return np.asarray(a @ b)
+    return np.asarray((a * b).sum(axis=-1, keepdims=True))
 
 
-def _reflect(vectors: list[Array], w: Array) -> Array:
-    for h in vectors:
-        w = w - 2 * h * (h * w).sum(axis=-1, keepdims=True)
-    return w
+def _orthonormal(rows: list[Array]) -> list[Array]:
+    """The rows made orthonormal one after the other, each twice, on leading batch axes."""
+    done: list[Array] = []
+    for row in rows:
+        for _ in range(2 if done else 0):
+            for other in done:
+                row = row - other * _dot(other, row)
+        done.append(row / np.sqrt(_dot(row, row)))
+    return done
+
+
+def _reflectors(normals: list[Array]) -> list[tuple[Array, Array]]:
+    """Householder vectors h and factors 2/|h|^2 that turn the normals into the first unit vectors, up to sign."""
+    found: list[tuple[Array, Array]] = []
+    for i, normal in enumerate(normals):
+        h = normal.copy()
+        for vector, factor in found:
+            h = h - vector * (factor * _dot(vector, h))
+        h[..., :i] = 0
+        pivot = h[..., i] + np.copysign(1.0, h[..., i])  # the normal has length 1, so |h|^2 = 2 |pivot|
+        h[..., i] = pivot
+        found.append((h, 1 / np.abs(pivot)[..., None] if h.ndim > 1 else 1 / abs(pivot)))
+    return found

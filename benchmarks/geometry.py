@@ -1,0 +1,189 @@
+"""Speed of the geometry as ratios to peers measured in the same run; exits with the number of missed goals.
+
+    python benchmarks/geometry.py
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import subprocess  # noqa: E402  (threads are set before NumPy is loaded)
+import sys  # noqa: E402
+import time  # noqa: E402
+
+import cvxpy as cp  # noqa: E402
+import networkx as nx  # noqa: E402
+import numpy as np  # noqa: E402
+from scipy.linalg import blas, lapack  # noqa: E402
+
+import decision_sets  # noqa: E402
+from dpcvx import DecisionSet  # noqa: E402
+from dpcvx.regularizers import Entropy  # noqa: E402
+from dpcvx.sets.charts import DenseChart  # noqa: E402
+from dpcvx.sets.charts.dense import TangentSpace  # noqa: E402
+from dpcvx.sets.newton import decrement  # noqa: E402
+
+rng = np.random.default_rng(0)
+missed = 0
+
+
+def compare(ours, theirs, repeats=40, seconds=3.0):
+    """Median time of our job, and the median over pairs of runs of their time over ours: both see the same noise."""
+    times = []
+    ours(), theirs()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        times.append((_once(ours), _once(theirs)))
+        if time.perf_counter() - start > seconds and len(times) >= 9:
+            break
+    mine, other = np.array(times).T
+    return float(np.median(mine)), float(np.median(other / mine))
+
+
+def _once(job):
+    calls, begun = 0, time.perf_counter()
+    while calls == 0 or time.perf_counter() - begun < 3e-3:
+        job()
+        calls += 1
+    return (time.perf_counter() - begun) / calls
+
+
+def report(what, ratio, goal, at_most):
+    global missed
+    good = ratio <= goal if at_most else ratio >= goal
+    missed += not good
+    sign = "<=" if at_most else ">="
+    print(f"{what:66s} {ratio:9.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
+
+
+def barrier_round(chart, z, covector):
+    """Factor, one Newton step, one sample of the Dikin ellipsoid."""
+    linear = chart.joint(covector)
+    w = rng.standard_normal(chart.dim)
+    w /= np.sqrt(w @ w)
+
+    def run():
+        factor = chart.factor(z)
+        step, _ = decrement(factor, linear)
+        return z + step, chart.point(z + factor.half_solve(w))
+
+    return run
+
+
+def lapack_round(n):
+    """dsyrk of 2n rows and dpotrf, the arithmetic that no barrier round can avoid."""
+    M = np.asfortranarray(rng.standard_normal((n, 2 * n)))
+
+    def run():
+        lapack.dpotrf(blas.dsyrk(1.0, M, lower=1), lower=1, clean=0, overwrite_a=1)
+
+    return run
+
+
+def dense_rounds():
+    for n, goal in ((100, 1.6), (300, 1.25)):
+        x = cp.Variable(n)
+        A = rng.standard_normal((2 * n, n))
+        A[-1] = -A[:-1].sum(axis=0) / n  # closes the polytope; no two rows are parallel
+        chart = DecisionSet(x, [A @ x <= 1]).chart
+        z = 0.1 * rng.standard_normal(chart.size) / np.sqrt(n)
+        ours, ratio = compare(barrier_round(chart, z, rng.standard_normal(n)), lapack_round(n))
+        report(f"dense barrier round n={n} / (dsyrk + dpotrf)  [{ours * 1e6:.0f} us]", 1 / ratio, goal, True)
+
+
+def diagonal_rounds():
+    for name, X in (("simplex", decision_sets.simplex(500)), ("box", decision_sets.cube(500))):
+        chart = X.chart
+        dense = DenseChart(X.conic, TangentSpace(X.conic), chart.v0)
+        covector = X.flatten(rng.standard_normal(500))
+        ours, ratio = compare(
+            barrier_round(chart, np.zeros(chart.size), chart.pull(covector)),
+            barrier_round(dense, np.zeros(dense.size), dense.pull(covector)),
+        )
+        report(f"dense path / {name} round at N=500  [{ours * 1e6:.0f} us]", ratio, 100, False)
+
+
+def grid(side):
+    graph = nx.DiGraph()
+    for i in range(side):
+        for j in range(side):
+            if i + 1 < side:
+                graph.add_edge((i, j), (i + 1, j))
+            if j + 1 < side:
+                graph.add_edge((i, j), (i, j + 1))
+    return graph
+
+
+def oracles():
+    x = cp.Variable(20)
+    A = rng.standard_normal((80, 20))
+    polytope = DecisionSet(x, [A @ x <= 1])
+    ball_cut = DecisionSet(x, [A @ x <= 1, cp.norm2(x) <= 0.4])
+    flow = decision_sets.flow_polytope(grid(10), (0, 0), (9, 9))
+    generic_flow = DecisionSet(flow.variable, flow.constraints)
+    for name, X, argmin_goal, project_goal in (
+        ("simplex 20", decision_sets.simplex(20), 10, 10),
+        ("box 20", decision_sets.cube(20), 10, 10),
+        ("ball 20", decision_sets.norm_ball(20), 10, 10),
+        ("polytope 80 x 20", polytope, 2, 8),
+        ("polytope and ball", ball_cut, 2, 2),
+        ("flow 10 x 10, generic", generic_flow, 2, 2),
+        ("flow 10 x 10, own oracle", flow, 2, 2),
+        ("spectrahedron 6", decision_sets.spectrahedron(6), 2, 2),
+    ):
+        target = cp.Parameter(X.shape)
+        linear = cp.Problem(cp.Minimize(cp.sum(cp.multiply(target, X.variable))), X.constraints)
+        nearest = cp.Problem(cp.Minimize(cp.sum_squares(X.variable - target)), X.constraints)
+
+        def again(problem, target=target, X=X):
+            def run():
+                target.value = rng.standard_normal(X.shape)
+                problem.solve(solver=cp.CLARABEL)
+
+            return run
+
+        ours, ratio = compare(lambda X=X: X.argmin(rng.standard_normal(X.shape)), again(linear))
+        report(f"cvxpy DPP / argmin, {name}  [{ours * 1e6:.0f} us]", ratio, argmin_goal, False)
+        ours, ratio = compare(lambda X=X: X.project(rng.standard_normal(X.shape)), again(nearest))
+        report(f"cvxpy DPP / project, {name}  [{ours * 1e6:.0f} us]", ratio, project_goal, False)
+
+
+def entropy():
+    X = decision_sets.simplex(20)
+    target = cp.Parameter(20)
+    problem = cp.Problem(cp.Minimize(target @ X.variable - cp.sum(cp.entr(X.variable))), X.constraints)
+    regularizer = Entropy(X)
+
+    def again():
+        target.value = rng.standard_normal(20)
+        problem.solve(solver=cp.CLARABEL)
+
+    ours, ratio = compare(lambda: regularizer.argmin(rng.standard_normal(20)), again)
+    report(f"cvxpy DPP / entropy argmin, simplex 20  [{ours * 1e6:.0f} us]", ratio, 100, False)
+
+
+def declarations():
+    def declare():
+        x = cp.Variable(100)
+        A = rng.standard_normal((100, 100))
+        DecisionSet(x, [A @ x <= 1, A @ x >= -1.5])
+
+    declare()
+    seconds = float(np.median([_once(declare) for _ in range(9)]))
+    report("seconds to declare 100 variables and 200 rows", seconds, 0.5, True)
+    times = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import dpcvx"], check=True)
+        times.append(time.perf_counter() - begun)
+    report("seconds to import dpcvx", float(np.median(times)), 2.0, True)
+
+
+if __name__ == "__main__":
+    dense_rounds()
+    diagonal_rounds()
+    oracles()
+    entropy()
+    declarations()
+    sys.exit(missed)
