@@ -13,7 +13,7 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
-from dpcvx.sets import DecisionSet
+from dpcvx.sets import DecisionSet, LossSet
 
 __version__ = "0.1.0"
 
@@ -25,6 +25,7 @@ __all__ = [
     "EmptySetError",
     "HorizonError",
     "LossOutOfSetError",
+    "LossSet",
     "OracleError",
     "ProtocolError",
     "ThinSetWarning",

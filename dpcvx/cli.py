@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
         "target", metavar="FILE.py:NAME", help="a DecisionSet in the file, or a function that returns one"
     )
     look.set_defaults(command=_inspect)
+    counters = commands.add_parser("counters", help="print how much noise each private counter puts on one prefix")
+    counters.add_argument("--horizon", type=int, required=True, metavar="T", help="number of rounds")
+    counters.set_defaults(command=_counters)
     return parser
 
 
@@ -74,6 +77,14 @@ def _inspect(arguments: argparse.Namespace) -> str:
         raise InputError(_one_line(error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's file does, the answer is one sentence
         raise InputError(f"{path} raised {type(error).__name__}{_line_in(path, error)}: {_one_line(error)}") from error
+
+
+def _counters(arguments: argparse.Namespace) -> str:
+    from dpcvx.experiments import counter_table
+
+    if not 1 <= arguments.horizon <= 2**40:
+        raise InputError(f"--horizon must be between 1 and 2^40, not {arguments.horizon}.")
+    return counter_table.table(arguments.horizon)
 
 
 def _split(target: str) -> tuple[Path, str]:

@@ -17,10 +17,10 @@ import numpy as np
 
 from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError
-from dpcvx.sets.charts import Chart
+from dpcvx.sets.charts import Chart, Factor
 from dpcvx.sets.newton import decrement, minimise
 
-_GAP = 1e-9  # of the set's width in the direction asked for
+_GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
 
 def upper_bound(chart: Chart, nu: float, c: Array) -> float:
@@ -35,27 +35,36 @@ def upper_bound(chart: Chart, nu: float, c: Array) -> float:
     rounding = 1e-14 * (float(np.abs(c) @ np.abs(chart.x0)) + half_width * reach)
     if half_width == 0:
         return float(middle + rounding)
-    gap = _GAP
-    while gap < 1:
+    for gap in _GAPS:  # where rounding gets in the way, a wider bound
         eta = chart.cones.nu / (gap * half_width)
         found = minimise(chart, -eta * covector, tolerance=0.1)
         factor = chart.factor(found.z, accurate=True)
         step, left = decrement(factor, -eta * linear)
-        if left < 0.9:
-            break
-        gap *= 100  # rounding got in the way: a wider bound
-    else:
-        raise OracleError("No certified bound was found: the set is too badly scaled.")
-    slack = chart.slack(found.z)
+        if left >= 0.9:
+            continue
+        slack = chart.slack(found.z)
+        dual, error = _dual(chart, factor, linear, eta, slack, step)
+        distance = float(np.linalg.norm(found.z)) + reach
+        if error * distance <= gap * half_width:
+            value = middle + float(covector @ found.z[chart.auxiliaries :])
+            return float(value + float(dual @ slack) + error * distance + rounding)
+    raise OracleError("No certified bound was found: the set is too badly scaled.")
+
+
+def _dual(chart: Chart, factor: Factor, linear: Array, eta: float, slack: Array, step: Array) -> tuple[Array, float]:
+    """The dual point of a Newton step and what it misses; the step is refined while that helps."""
     pull = chart.cones.gradient(slack)
-    for _ in range(3):  # the step, refined
+    best: tuple[Array, float] | None = None
+    for _ in range(4):
         dual = -(pull + chart.cones.hessian_product(slack, chart.slack_step(step))) / eta
-        error = chart.tangential(linear + chart.gradient_of(dual))
-        step = step + factor.solve(eta * error)
-    residual = float(np.linalg.norm(error))
-    distance = float(np.linalg.norm(found.z)) + reach
-    value = middle + float(covector @ found.z[chart.auxiliaries :])
-    return float(value + float(dual @ slack) + residual * distance + rounding)
+        missing = chart.tangential(linear + chart.gradient_of(dual))
+        error = float(np.linalg.norm(missing))
+        if best is not None and not error < best[1]:
+            break
+        best = dual, error
+        step = step + factor.solve(eta * missing)
+    assert best is not None
+    return best
 
 
 def norm_bound(p: float, lower: Array, upper: Array, one_norm: float, outer_radius: float) -> float:

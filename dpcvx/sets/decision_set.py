@@ -19,6 +19,7 @@ from dpcvx.sets.dikin import DikinEllipsoid
 from dpcvx.sets.interior import centre
 from dpcvx.sets.lift import lift
 from dpcvx.sets.membership import Membership
+from dpcvx.sets.named_shapes import hull_points, norm_ball
 from dpcvx.sets.newton import fibre, minimise
 from dpcvx.sets.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
 from dpcvx.sets.parameter import BarrierParameter, barrier_parameter
@@ -171,6 +172,16 @@ class DecisionSet:
     def closed_form(self) -> ClosedForm | None:
         """The formulas of a recognised set: box, simplex, capped simplex or ball."""
         return self._form
+
+    @cached_property
+    def norm_ball(self) -> tuple[Array, float, float] | None:
+        """(center, radius, q) where the set was declared as a ball of a q-norm, otherwise None."""
+        return norm_ball(self._declaration)
+
+    @cached_property
+    def hull_points(self) -> Array | None:
+        """The points, one a row, where the set was declared as the hull of points by weights, otherwise None."""
+        return hull_points(self._conic)
 
     @cached_property
     def centred_form(self) -> CentredForm:

@@ -248,7 +248,7 @@ def _without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, sha
         if np.abs(ray).max() > 1e-6:
             return _project_out(conic, ray, names)
     raise DegenerateSetError(
-        "The analytic centre was not found although the set is bounded; its constraints are too badly scaled."
+        "The set is flat within rounding, or its constraints are too badly scaled: its analytic centre was not found."
     )
 
 

@@ -16,6 +16,7 @@ from dpcvx.sets.canonical import ConicSet, rows_times
 from dpcvx.sets.charts.chart import Chart, Factor
 
 FEW = 8  # equalities, and dense rows and balls together, up to which the chart is worth its while
+WORTH = 64  # coordinates below which dense rows and balls are better left to the dense chart, which is more accurate
 LARGE = 500  # coordinates above which nothing square is made
 
 
@@ -53,7 +54,8 @@ class DiagonalStructure:
                     return None
                 covered |= np.diff(block.indptr) > 0
                 balls.append((head, tail))
-        if len(dense) + len(balls) > FEW or not covered.all():
+        few = len(dense) + len(balls)
+        if few > FEW or not covered.all() or (few and conic.columns < WORTH):
             return None
         if conic.E.shape[0] and np.linalg.matrix_rank(conic.E.toarray()) < conic.E.shape[0]:
             return None

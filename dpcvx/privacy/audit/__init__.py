@@ -1,0 +1,18 @@
+"""The audit: lower bounds on epsilon by sampling, exact certificates of the counters, and attacks on floating-point noise."""
+
+from dpcvx.privacy.audit.likelihood import View, exact_view
+from dpcvx.privacy.audit.lower_bound import AuditResult, Sampler, audit
+from dpcvx.privacy.audit.neighbours import worst_neighbours
+from dpcvx.privacy.audit.outputs import learner_outputs, node_outputs, prefix_outputs
+
+__all__ = [
+    "AuditResult",
+    "Sampler",
+    "View",
+    "audit",
+    "exact_view",
+    "learner_outputs",
+    "node_outputs",
+    "prefix_outputs",
+    "worst_neighbours",
+]

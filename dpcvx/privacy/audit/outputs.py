@@ -1,0 +1,146 @@
+"""Samplers of whole output sequences: prefixes, nodes and a learner's actions.
+
+`make(rng, n)` builds the private sums under audit: in simulation with `seed=rng, replicas=n`. Where it returns secure sums (it
+then ignores both), n runs are n blocks of coordinates of one counter: the noise of coordinates is independent.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.privacy.audit.lower_bound import Sampler
+from dpcvx.privacy.counters import BinaryTree, Counter
+from dpcvx.privacy.noise import SecureSource, Source
+from dpcvx.privacy.prefix_sums import PrivateSums
+
+Maker = Callable[[np.random.Generator, int], PrivateSums]
+
+
+class RecordingSource(Source):
+    """Hands out the noise of another source and keeps what was released: the nodes, true sum plus noise.
+
+    Args:
+        inner: where the noise comes from.
+        keep: which releases to keep, counted from 0; by default all.
+    """
+
+    def __init__(self, inner: Source, keep: frozenset[int] | None = None) -> None:
+        self.inner, self.keep, self.secure = inner, keep, inner.secure
+        self.values: list[Array] = []
+        self.nodes: list[Array] = []
+        self._count = 0
+
+    def draw(self, values: Array) -> Array:
+        noise = self.inner.draw(values)
+        for value, one in zip(values, noise, strict=True):
+            if self.keep is None or self._count in self.keep:
+                self.values.append(value.copy())
+                self.nodes.append(value + one)
+            self._count += 1
+        return noise
+
+
+class Runs:
+    """n independent runs of the counter inside private sums, with a look at its nodes.
+
+    Args:
+        make: see the module.
+        rng, n: handed to `make`.
+        keep: which nodes to record; none by default.
+    """
+
+    def __init__(
+        self, make: Maker, rng: np.random.Generator, n: int, keep: frozenset[int] | None = frozenset()
+    ) -> None:
+        self.sums = make(rng, n)
+        self.n, self.size = n, self.sums.loss_set.size
+        if not self.sums.secure and self.sums.leading != (n,):
+            raise ValueError(f"make(rng, n) must return sums with replicas=n, here {n}.")
+        if self.sums.secure:
+            shape: tuple[int, ...] = (n * self.size,)
+            inner: Source = SecureSource(self.sums.plan.law, n * self.size)
+        else:
+            shape, inner = (n, self.size), self.sums._source()
+        self.recorder = RecordingSource(inner, keep)
+        self.counter: Counter = self.sums.plan.make(shape, self.recorder)
+
+    def take(self, loss: Any) -> None:
+        """Add one round's loss to every run, clipped and rounded as the sums under audit do it."""
+        flat = self.sums.loss_set.flatten(loss)
+        units = self.sums._rounded(self.sums._clipped(flat))
+        self.counter.update(np.tile(units, self.n) if self.sums.secure else units)
+
+    def blocks(self, release: Array) -> Array:
+        """A release with one row for each run."""
+        return release.reshape(self.n, self.size)
+
+    def released(self, padding: bool = True) -> Array:
+        """The prefix of each run in units of the grid, with or without the padding of the binary tree."""
+        if padding or not isinstance(self.counter, BinaryTree):
+            return self.blocks(self.counter.prefix)
+        return self.blocks(np.asarray(self.counter.total + sum(self.counter._noises.values())))
+
+
+def prefix_outputs(make: Maker, losses: Any, *, padding: bool = True) -> Sampler:
+    """A sampler of all prefixes that a stream of losses (T, *shape) releases: (n, T N), in units of the grid.
+
+    Without padding the binary tree is audited as if its padding were known, which only tells more; as many prefixes are released as
+    the counter allows, at most one for each loss and the empty one.
+    """
+    stream = np.asarray(losses, dtype=float)
+
+    def sample(rng: np.random.Generator, n: int) -> Array:
+        runs = Runs(make, rng, n)
+        outputs = [runs.released(padding)]
+        for loss in stream:
+            runs.take(loss)
+            if runs.counter.items == runs.counter.horizon:
+                break
+            outputs.append(runs.released(padding))
+        return np.hstack(outputs)
+
+    return sample
+
+
+def node_outputs(make: Maker, losses: Any, *, keep: frozenset[int] | None = None) -> Sampler:
+    """A sampler of the noisy nodes behind all prefixes, (n, nodes N), in units of the grid: it tells all that the prefixes tell.
+
+    Args:
+        make: see the module.
+        losses: (T, *shape).
+        keep: which nodes to sample, in the order in which they are drawn; by default all.
+    """
+    stream = np.asarray(losses, dtype=float)
+
+    def sample(rng: np.random.Generator, n: int) -> Array:
+        runs = Runs(make, rng, n, keep)
+        for loss in stream:
+            runs.take(loss)
+        return np.hstack([runs.blocks(node) for node in runs.recorder.nodes])
+
+    return sample
+
+
+def learner_outputs(factory: Callable[[np.random.Generator], Any], losses: Any) -> Sampler:
+    """A sampler of the whole sequence of actions of a learner, (n, T times the size of an action).
+
+    Args:
+        factory: builds a new learner with `act()` and `update(loss)` from a generator, once for each run.
+        losses: (T, *shape).
+    """
+    stream = np.asarray(losses, dtype=float)
+
+    def run(rng: np.random.Generator) -> Array:
+        learner = factory(rng)
+        actions = []
+        for loss in stream:
+            actions.append(np.ravel(np.asarray(learner.act(), dtype=float)))
+            learner.update(loss)
+        return np.concatenate(actions)
+
+    def sample(rng: np.random.Generator, n: int) -> Array:
+        return np.stack([run(rng) for _ in range(n)])
+
+    return sample

@@ -1,0 +1,161 @@
+"""What is promised about one stream of losses, in words and numbers that can be checked.
+
+Neighbouring streams: "replace" (one round's loss becomes any other of the set) is `substitute` in OpenDP's and
+REPLACE_ONE in dp-accounting's words; "zero-out" (one round's loss becomes 0) is REPLACE_SPECIAL in dp-accounting's
+words.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A privacy claim with all that it rests on.
+
+    Attributes:
+        epsilon, delta: what holds for one person, who is in at most `rounds_per_person` rounds.
+        neighbours: "replace" or "zero-out".
+        mechanism: the counter, or the noise on the feedback.
+        releases_per_loss: noisy releases that one loss enters (the count of the composition).
+        terms_per_prefix: noises in one released prefix.
+        noise, scale: law and scale of one noise, in the units of the loss.
+        prefix_deviation: standard deviation of one coordinate of a released prefix.
+        sensitivity, sensitivity_norm, sensitivity_kind: of one rounded loss; "exact" or "bound".
+        grid: the step to whose multiples losses are rounded.
+        secure: exact integer noise from the operating system's entropy; otherwise it is a simulation and not private.
+        horizon, rounds: rounds allowed (None is unlimited) and used.
+        regret_bound: parts of a proved regret bound, or None.
+        notes: what else the reader must know.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    rounds_per_person: int
+    mechanism: str
+    releases_per_loss: int
+    terms_per_prefix: int
+    noise: str
+    scale: float
+    prefix_deviation: float
+    sensitivity: float
+    sensitivity_norm: int
+    sensitivity_kind: str
+    grid: float
+    secure: bool
+    horizon: int | None
+    rounds: int
+    rho: float | None = None
+    regret_bound: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def protects(self) -> str:
+        """The unit of privacy in words."""
+        if self.rounds_per_person == 1:
+            return "one round's loss vector"
+        return f"the loss vectors of up to {self.rounds_per_person} rounds"
+
+    @property
+    def arithmetic(self) -> str:
+        return "secure: exact integer noise" if self.secure else "simulation: not private"
+
+    def group(self, k: int) -> "Certificate":
+        """What holds for a group of k persons, or a person in k times as many rounds."""
+        if k < 1 or int(k) != k:
+            raise ValueError(f"k must be a whole number of at least 1, not {k}.")
+        if self.delta == 0:
+            return replace(self, epsilon=k * self.epsilon, rounds_per_person=k * self.rounds_per_person)
+        with np.errstate(over="ignore"):
+            epsilon, delta = k * self.epsilon, float(k * np.exp((k - 1) * self.epsilon) * self.delta)
+        if self.rho is not None:  # the sensitivity grows k times, rho k^2 times
+            from dpcvx.privacy.gaussian import zcdp_epsilon
+
+            epsilon, delta = zcdp_epsilon(k * k * self.rho, self.delta), self.delta
+        return replace(
+            self,
+            epsilon=epsilon,
+            delta=min(delta, 1.0),
+            rho=None if self.rho is None else k * k * self.rho,
+            rounds_per_person=k * self.rounds_per_person,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, machine-readable."""
+        return asdict(self) | {"protects": self.protects, "arithmetic": self.arithmetic}
+
+    def _rows(self) -> list[tuple[str, str]]:
+        claim = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
+        rows = [
+            ("claim", claim if self.secure else f"none; a secure run with these settings: {claim}"),
+            ("protects", f"{self.protects}, neighbours by {self.neighbours}"),
+            ("arithmetic", self.arithmetic),
+            ("mechanism", f"{self.mechanism}: one loss enters {self.releases_per_loss} releases"),
+            ("noise", f"{self.noise} of scale {self.scale:.6g}, {self.terms_per_prefix} in one prefix"),
+            ("deviation", f"{self.prefix_deviation:.6g} in each coordinate of a prefix"),
+            (
+                "sensitivity",
+                f"{self.sensitivity:.6g} in the {self.sensitivity_norm}-norm ({self.sensitivity_kind}), "
+                f"on the grid {self.grid:.3g}",
+            ),
+            ("rounds", f"{self.rounds} of {'any number' if self.horizon is None else self.horizon}"),
+        ]
+        if self.regret_bound is not None:
+            rows.append(("regret", ", ".join(f"{key} {_short(value)}" for key, value in self.regret_bound.items())))
+        rows += [("note", note) for note in self.notes]
+        return rows
+
+    def __str__(self) -> str:
+        title = "Privacy certificate" if self.secure else "Simulation: not private"
+        return "\n".join([title, *(f"  {key:12s} {text}" for key, text in self._rows())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(text)}</td></tr>" for key, text in self._rows())
+        return f"<table>{rows}</table>"
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What several certificates over the same persons promise together."""
+
+    parts: tuple[Certificate, ...]
+
+    @property
+    def epsilon(self) -> float:
+        return float(sum(part.epsilon for part in self.parts))
+
+    @property
+    def delta(self) -> float:
+        return min(1.0, float(sum(part.delta for part in self.parts)))
+
+    @property
+    def secure(self) -> bool:
+        return all(part.secure for part in self.parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "parts": [part.to_dict() for part in self.parts]}
+
+    def __str__(self) -> str:
+        title = f"Composition of {len(self.parts)} certificates: epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
+        return title if self.secure else f"{title} (simulation: not private)"
+
+
+def compose(*certificates: Certificate) -> Composition:
+    """Add certificates over the same data: basic composition."""
+    if not certificates:
+        raise ValueError("compose needs at least one certificate.")
+    if len({part.neighbours for part in certificates}) > 1:
+        raise ValueError("Certificates of different neighbouring relations do not add up.")
+    if len({part.rounds_per_person for part in certificates}) > 1:
+        raise ValueError(
+            "Certificates for different rounds per person do not add up; use group to bring them to one unit."
+        )
+    return Composition(certificates)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

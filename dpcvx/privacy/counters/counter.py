@@ -1,0 +1,58 @@
+"""Private prefix sums behind one streaming interface.
+
+A counter of horizon T takes items l_1, ..., l_T one by one; after t < T of them `prefix` is L~_t = l_1 + ... + l_t +
+noise, released for every t = 0, ..., T-1 (the action of round t+1 depends on L~_t). The T-th item releases nothing.
+
+`touches` is the number of noisy releases that one item enters, the composition count of the privacy proof; `terms` is
+the number of noises in one prefix. Items are arrays whose last axis holds the coordinates; any leading axes are
+independent replicas.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.errors import HorizonError
+from dpcvx.privacy.noise import Source
+
+
+class Counter(ABC):
+    """A private prefix sum of at most `horizon` items."""
+
+    name: str
+    touches: int
+    terms: int
+
+    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source) -> None:
+        if horizon < 1:
+            raise ValueError(f"The horizon must be at least 1, not {horizon}.")
+        self.horizon, self.shape, self.source = int(horizon), shape, source
+        self.items = 0
+        self.dtype = np.int64 if source.secure else np.float64
+        self.total = np.zeros(shape, dtype=self.dtype)  # the true sum: private
+        self._noise = self._start()
+
+    @property
+    def prefix(self) -> Array:
+        """L~_t for the t items so far, in units of the grid; asking twice gives the same release."""
+        if self.items >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
+        return np.asarray(self.total + self._noise)
+
+    def update(self, item: Array) -> None:
+        """Take the next item; raises `HorizonError`, and changes nothing, past the horizon."""
+        if self.items >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; the item was not taken.")
+        self.total = self.total + item
+        self.items += 1
+        if self.items < self.horizon:
+            self._noise = self._advance(item)
+
+    @abstractmethod
+    def _start(self) -> Array:
+        """The noise of the empty prefix."""
+
+    @abstractmethod
+    def _advance(self, item: Array) -> Array:
+        """The noise of the prefix after the item that was just added, `self.items` of them."""

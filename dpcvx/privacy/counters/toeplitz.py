@@ -1,0 +1,73 @@
+"""The Toeplitz counter: release y = C x + Gaussian noise step by step, and multiply by B afterwards; A = B C.
+
+Secure form: C x is rounded to integers, the noise is a discrete Gaussian on them, and B y is post-processing of the
+released integers. Releasing A x + B z with integer noise z would not be private: B is real, and the fractional parts
+of the releases show z. In simulation the two are the same up to rounding, and the exact sum plus B z is used.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.privacy.counters.counter import Counter
+from dpcvx.privacy.noise import Source
+from dpcvx.privacy.toeplitz import ToeplitzFactors, toeplitz_factors
+
+
+@lru_cache(maxsize=64)
+def factors(horizon: int) -> ToeplitzFactors:
+    """The factors for the prefixes 1..T-1."""
+    return toeplitz_factors(max(horizon - 1, 1))
+
+
+def stream_sensitivity(horizon: int, size: int, units: float, largest: float) -> float:
+    """How far the rounded stream C x moves in the 2-norm, in units, when one loss moves by `units`.
+
+    The exact stream moves by the column norm of C times `units`; each of its entries is off by at most half a unit
+    and the floating-point error of the filter, in both streams.
+
+    Args:
+        horizon: T.
+        size: coordinates of one loss.
+        units: 2-norm sensitivity of one rounded loss.
+        largest: largest absolute entry of a rounded loss, in units.
+    """
+    f = factors(horizon)
+    slip = 1 + 2 * f.rounding_error(largest)
+    return float(units * f.sensitivity + slip * np.sqrt(f.size * size))
+
+
+class Toeplitz(Counter):
+    """Gaussian prefix sums with close to the least noise that any factorisation allows."""
+
+    name = "Toeplitz square root"
+    touches = 1
+    terms = 1
+
+    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source) -> None:
+        self._factors = factors(horizon)
+        super().__init__(horizon, shape, source)
+
+    @staticmethod
+    def row_norm(horizon: int) -> float:
+        """Standard deviation of the last prefix in units of one noise: the largest."""
+        return float(factors(horizon).row_norm(horizon - 1)) if horizon > 1 else 0.0
+
+    def _start(self) -> Array:
+        self._b = self._factors.b_filter(self.shape)
+        self._c = self._factors.c_filter(self.shape) if self.source.secure else None
+        return np.zeros(self.shape)
+
+    def _advance(self, item: Array) -> Array:
+        if self._c is None:
+            return self._b.step(self.source.draw(np.zeros((1, *self.shape)))[0])
+        stream = np.rint(self._c.step(item.astype(float))).astype(np.int64)
+        released = stream + self.source.draw(stream[None])[0]
+        return self._b.step(released.astype(float))  # a function of the released integers alone
+
+    @property
+    def prefix(self) -> Array:
+        if self._c is None or self.items >= self.horizon:
+            return super().prefix
+        return self._noise

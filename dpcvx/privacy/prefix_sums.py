@@ -1,0 +1,168 @@
+"""Private running sums of losses: clip, round, count, certify. Every loss of full information goes through here."""
+
+from typing import Any
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.errors import LossOutOfSetError
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.counters import Counter
+from dpcvx.privacy.noise import SecureSource, SimulatedSource, Source
+from dpcvx.privacy.plan import Plan, plan
+from dpcvx.privacy.sensitivity import flat_losses
+from dpcvx.sets import LossSet
+
+_FIRST_EPOCH = 16
+
+
+class PrivateSums:
+    """The noisy sum of the losses so far, for every round.
+
+    Without a seed the noise is exact and the certificate a claim. With a seed it is a simulation that claims nothing.
+    Known horizon: one counter. `horizon=None`: epochs of doubling length, each with a new counter of the full epsilon
+    and an empty sum; a loss lives in one epoch, so epsilon holds overall.
+
+    A finite loss outside the set is clipped to it; how often is private and shown nowhere. An exception is visible to
+    whoever sees the program run and is outside the certificate: NaN, infinities and wrong shapes raise and change
+    nothing, and so do losses outside the set with `on_violation="raise"`.
+
+    Args:
+        loss_set: the declared loss set.
+        horizon: number of rounds, or None.
+        epsilon, delta, counter, noise, neighbours, rounds_per_person, calibration: see `plan`.
+        on_violation: "clip" or "raise".
+        seed: an int or a NumPy Generator makes it a simulation.
+        replicas: in simulation, independent replicas on a leading axis.
+    """
+
+    def __init__(
+        self,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        counter: str | None = None,
+        noise: str | None = None,
+        neighbours: str = "replace",
+        rounds_per_person: int = 1,
+        calibration: str = "exact",
+        on_violation: str = "clip",
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        if on_violation not in ("clip", "raise"):
+            raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
+        self.loss_set, self.horizon = loss_set, horizon
+        self.neighbours, self.rounds_per_person = neighbours, rounds_per_person
+        self.on_violation = on_violation
+        self.leading = () if replicas is None else (int(replicas),)
+        self._settings: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "counter": counter,
+            "noise": noise,
+            "neighbours": neighbours,
+            "rounds_per_person": rounds_per_person,
+            "calibration": calibration,
+        }
+        self._rng = None if seed is None else np.random.default_rng(seed)
+        self.rounds = 0
+        self.epoch = 0
+        self._begin(_FIRST_EPOCH if horizon is None else horizon)
+
+    def _begin(self, horizon: int) -> None:
+        """A new counter with new noise and an empty sum."""
+        self.plan: Plan = plan(self.loss_set, horizon, **self._settings)
+        if self.secure and self.plan.law.name == "K-norm":
+            raise ValueError('K-norm noise exists only in simulation; give a seed, or leave out noise="knorm".')
+        self._counter: Counter = self.plan.make((*self.leading, self.loss_set.size), self._source())
+
+    def _source(self) -> Source:
+        if self._rng is None:
+            source = SecureSource(self.plan.law, self.loss_set.size)
+            self._check_cost(source)
+            return source
+        return SimulatedSource(self.plan.law, self._rng.spawn(1)[0])
+
+    def _check_cost(self, source: SecureSource) -> None:
+        """The map of one release is OpenDP's: our count of releases times its price must not exceed the claim."""
+        p = self.plan
+        if p.counter == "toeplitz" or not p.touches:
+            return  # one release that is spread over all rounds: its price is the plan's
+        price = p.touches * source.cost(p.sensitivity.units * self.rounds_per_person)
+        allowed = p.epsilon if p.rho is None else p.rho
+        if price > allowed * (1 + 1e-11):
+            raise AssertionError(f"The releases cost {price}, more than the {allowed} that the certificate claims.")
+
+    @property
+    def secure(self) -> bool:
+        return self._rng is None
+
+    @property
+    def prefix(self) -> Array:
+        """The released sum of this epoch, in the units and the shape of the loss (replicas on a leading axis)."""
+        return self.loss_set.unflatten(self._counter.prefix * self.plan.grid.step)
+
+    def update(self, loss: Any) -> None:
+        """Add one round's loss."""
+        flat = flat_losses(self.loss_set, loss, self.leading)
+        units = self._rounded(self._clipped(flat))
+        if self.horizon is None and self._counter.items + 1 >= self._counter.horizon:
+            # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
+            self._begin(2 * self._counter.horizon)
+            self.epoch += 1
+        else:
+            self._counter.update(units)
+        self.rounds += 1
+
+    def _clipped(self, flat: Array) -> Array:
+        if self.on_violation == "raise" and not all(
+            self.loss_set.contains(self.loss_set.unflatten(one)) for one in flat.reshape(-1, self.loss_set.size)
+        ):
+            raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
+        clipped = self.loss_set.flatten(self.loss_set.clip(self.loss_set.unflatten(flat)))
+        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
+            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
+        return clipped
+
+    def _rounded(self, clipped: Array) -> Array:
+        grid = self.plan.grid
+        if self.secure:
+            return grid.round(clipped, self.plan.sensitivity.toward_zero)
+        return np.asarray(clipped / grid.step)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What holds so far and to the end."""
+        p = self.plan
+        notes = p.notes
+        if self.horizon is None:
+            notes = (
+                *notes,
+                f"unknown horizon: epochs of doubling length, now epoch {self.epoch + 1} of {p.horizon} rounds",
+            )
+        return Certificate(
+            epsilon=p.epsilon,
+            delta=p.delta,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            mechanism={"tree": "binary tree", "smooth": "smooth tree", "toeplitz": "Toeplitz square root"}[p.counter],
+            releases_per_loss=p.touches,
+            terms_per_prefix=p.terms,
+            noise=p.law.name,
+            scale=p.law.scale * p.grid.step,
+            prefix_deviation=p.prefix_deviation,
+            sensitivity=p.sensitivity.value,
+            sensitivity_norm=p.sensitivity.norm,
+            sensitivity_kind=p.sensitivity.kind,
+            grid=p.grid.step,
+            secure=self.secure,
+            horizon=self.horizon,
+            rounds=self.rounds,
+            rho=p.rho,
+            notes=notes,
+        )

@@ -1,0 +1,121 @@
+"""How far one person's losses can move what is summed: the sensitivity, on the grid on which the sum runs.
+
+Losses are rounded to multiples of a power of two and summed as integers, so the sensitivity that counts is that of the
+rounded losses:
+
+    a box           sum of rounded upper minus rounded lower ends: rounding is monotone, nothing is added;
+    a centred ball  rounding toward zero stays in the ball: the diameter, in whole units;
+    any other set   the diameter in units, plus 1 for each entry that can move (half a unit on either side).
+
+Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.sets import LossSet
+
+NEIGHBOURS = ("replace", "zero-out")
+_OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
+
+
+def check_neighbours(neighbours: str) -> str:
+    """Refuse unknown neighbouring relations."""
+    if neighbours not in NEIGHBOURS:
+        raise ValueError(f'neighbours must be "replace" or "zero-out", not {neighbours!r}.')
+    return neighbours
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Multiples of step = 2^exponent."""
+
+    exponent: int
+
+    @property
+    def step(self) -> float:
+        return float(2.0**self.exponent)
+
+    def round(self, losses: Array, toward_zero: bool) -> Array:
+        """Losses in whole units, as 64-bit integers."""
+        units = losses / self.step  # exact: a power of two
+        return (np.trunc(units) if toward_zero else np.rint(units)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest change of a rounded loss: in units of the grid, and in the units of the loss."""
+
+    norm: int  # 1 or 2
+    units: int | float  # whole for the 1-norm
+    grid: Grid
+    kind: str  # "exact" or "bound"
+    toward_zero: bool
+
+    @property
+    def value(self) -> float:
+        return float(self.units) * self.grid.step
+
+
+def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Sensitivity:
+    """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
+    replace = check_neighbours(neighbours) == "replace"
+    if loss_set.box is not None:
+        lower, upper = (np.rint(end / grid.step) for end in loss_set.box)
+        width = upper - lower if replace else np.maximum(np.abs(lower), np.abs(upper))
+        return Sensitivity(norm, _whole(width, norm), grid, "exact", False)
+    measure = loss_set.diameter(norm) if replace else loss_set.radius(norm)
+    ball = loss_set.centred_ball is not None
+    size = float(measure) * _OUTWARD / grid.step
+    if not ball:
+        lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
+        moving = int((upper > lower).sum()) if replace else loss_set.size
+        share = 1.0 if replace else 0.5
+        size += share * (moving if norm == 1 else float(np.sqrt(moving)))
+    units: int | float = int(np.floor(size)) if norm == 1 else size
+    return Sensitivity(norm, units, grid, measure.kind, ball)
+
+
+def _whole(width: Array, norm: int) -> int | float:
+    if norm == 1:
+        return int(sum(int(w) for w in width))
+    return float(np.sqrt(sum(int(w) ** 2 for w in width))) * (1 + 1e-15)
+
+
+def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
+    """A grid fine against the losses and the noise, and coarse enough that no sum of 64-bit integers can overflow.
+
+    Args:
+        loss_set: where the losses lie.
+        horizon: how many of them are summed.
+        noise: the scale of the noise of one release in the units of the loss.
+
+    Raises:
+        OverflowError: where losses, horizon and noise are too far apart for 64-bit integers.
+    """
+    largest = max(float(loss_set.radius(np.inf)), float(np.finfo(float).tiny))
+    fine = min(largest * 2.0**-30, max(noise, largest) * 2.0**-20)
+    coarse = max(largest * horizon, noise * 64) * 2.0**-58  # sums below 2^58 units, noise below 2^52
+    exponent = int(np.ceil(np.log2(max(fine, coarse))))
+    step = 2.0**exponent
+    if step > max(noise, largest) * 2.0**-8:
+        raise OverflowError(
+            f"Sums of {horizon} losses up to {largest:.3g} with noise {noise:.3g} do not fit into 64-bit integers "
+            "on any useful grid; shorten the horizon, scale the losses or raise epsilon."
+        )
+    if not -1000 < exponent < 1000:
+        raise OverflowError(f"The losses, of size {largest:.3g}, are outside the range in which the grid is exact.")
+    return Grid(exponent)
+
+
+def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> Array:
+    """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
+    flat = loss_set.flatten(loss)
+    if flat.shape[:-1] not in ((), leading):
+        raise ValueError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
+    if not np.isfinite(flat).all():
+        raise ValueError("The loss holds NaN or an infinity; nothing was changed.")
+    return flat

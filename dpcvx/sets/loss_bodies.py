@@ -1,0 +1,244 @@
+"""What a loss set is, as far as its size goes: the shapes whose norms and widths are known exactly, and the rest.
+
+A body answers for its largest norm from the origin, its diameter, and the interval of <l, x>. `Measure` is a number
+that says whether it is exact or a certified upper bound.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.spatial import HalfspaceIntersection, QhullError
+
+from dpcvx.barriers.cone import Array
+from dpcvx.sets.charts import Chart
+from dpcvx.sets.closed_forms import Ball, Knapsack, Point
+from dpcvx.sets.decision_set import DecisionSet
+
+_OUTWARD = 1 + 1e-12  # floating-point arithmetic of a formula, rounded outward
+_PAIRS = 4_000_000  # pairs of points compared exactly
+_ROWS_BY_DIM = {2: 2000, 3: 600, 4: 200, 5: 60, 6: 40, 7: 24, 8: 20}  # rows up to which vertices are enumerated
+
+
+class Measure(float):
+    """A number with its standing: `kind` is "exact" or "bound" (a certified upper bound)."""
+
+    kind: str
+
+    def __new__(cls, value: float, kind: str) -> "Measure":
+        number = super().__new__(cls, value)
+        number.kind = kind
+        return number
+
+    def __repr__(self) -> str:
+        return f"{float(self):.12g} ({self.kind})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Measure, (float(self), self.kind))
+
+
+def exact(value: float) -> Measure:
+    return Measure(float(value), "exact")
+
+
+def bound(value: float) -> Measure:
+    return Measure(float(value), "bound")
+
+
+class LossBody(ABC):
+    """The size of a loss set."""
+
+    @abstractmethod
+    def radius(self, p: float) -> Measure:
+        """max |l|_p."""
+
+    @abstractmethod
+    def diameter(self, p: float) -> Measure:
+        """max |l - l'|_p."""
+
+    @abstractmethod
+    def interval(self, x: Array) -> tuple[float, float]:
+        """[min, max] of <l, x>, a solver's error added outward."""
+
+
+class BoxBody(LossBody):
+    """lower <= l <= upper."""
+
+    def __init__(self, lower: Array, upper: Array) -> None:
+        self.lower, self.upper = lower, upper
+
+    def radius(self, p: float) -> Measure:
+        return exact(float(np.linalg.norm(np.maximum(np.abs(self.lower), np.abs(self.upper)), p)))
+
+    def diameter(self, p: float) -> Measure:
+        return exact(float(np.linalg.norm(self.upper - self.lower, p)))
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        low, high = np.minimum(self.lower * x, self.upper * x), np.maximum(self.lower * x, self.upper * x)
+        return _outward(low, high)
+
+
+class PointsBody(LossBody):
+    """The convex hull of finitely many points, one a row."""
+
+    def __init__(self, points: Array, margin: float = 0.0) -> None:
+        self.points = points
+        self._margin = margin  # relative error of the points themselves; then nothing is exact
+
+    def _measure(self, value: float) -> Measure:
+        return bound(value * (1 + self._margin)) if self._margin else exact(value)
+
+    def radius(self, p: float) -> Measure:
+        return self._measure(float(np.linalg.norm(self.points, p, axis=1).max()))
+
+    def diameter(self, p: float) -> Measure:
+        points = self.points
+        if len(points) ** 2 * points.shape[1] > 50 * _PAIRS:
+            center = points.mean(axis=0)
+            return bound(2 * float(np.linalg.norm(points - center, p, axis=1).max()))
+        largest = 0.0
+        for i, point in enumerate(points):
+            largest = max(largest, float(np.linalg.norm(points[i:] - point, p, axis=1).max()))
+        return self._measure(largest)
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        values = self.points @ x
+        slip = (1e-15 * self.points.shape[1] + self._margin) * float((np.abs(self.points) @ np.abs(x)).max())
+        return float(values.min() - slip), float(values.max() + slip)
+
+
+class SimplexBody(LossBody):
+    """l >= 0 with a fixed sum."""
+
+    def __init__(self, size: int, total: float) -> None:
+        self.size, self.total = size, total
+
+    def radius(self, p: float) -> Measure:
+        return exact(self.total)
+
+    def diameter(self, p: float) -> Measure:
+        if self.size < 2:
+            return exact(0.0)
+        return exact(self.total * (1.0 if np.isinf(p) else 2 ** (1 / p)))
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        slip = 1e-15 * self.total * float(np.abs(x).max(initial=0.0))
+        return float(self.total * x.min() - slip), float(self.total * x.max() + slip)
+
+
+class NormBallBody(LossBody):
+    """|l - center|_q <= radius, in all coordinates."""
+
+    def __init__(self, center: Array, size: float, q: float) -> None:
+        self.center, self.size, self.q = center, size, q
+
+    def _stretch(self, p: float) -> float:
+        """max |d|_p over |d|_q <= 1."""
+        n = len(self.center)
+        inverse_p, inverse_q = (0.0 if np.isinf(s) else 1 / s for s in (p, self.q))
+        return float(n ** max(0.0, inverse_p - inverse_q))
+
+    def radius(self, p: float) -> Measure:
+        reach = float(np.linalg.norm(self.center, p))
+        if self.q == 1:  # the vertices are center +- size e_i
+            signs = np.where(self.center < 0, -1.0, 1.0)
+            if np.isinf(p):
+                return exact(float((np.abs(self.center)).max() + self.size))
+            powers = np.abs(self.center) ** p
+            moved = np.abs(self.center + self.size * signs) ** p
+            return exact(float((powers.sum() - powers + moved).max()) ** (1 / p) * _OUTWARD)
+        value = reach + self.size * self._stretch(p)
+        attained = not self.center.any() or p == self.q or p == 1
+        return exact(value) if attained else bound(value)
+
+    def diameter(self, p: float) -> Measure:
+        return exact(2 * self.size * self._stretch(p))
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        dual = 1.0 if np.isinf(self.q) else np.inf if self.q == 1 else self.q / (self.q - 1)
+        half = self.size * float(np.linalg.norm(x, dual)) * (1 + 1e-15 * len(x))
+        middle = float(self.center @ x)
+        slip = 1e-15 * len(x) * float(np.abs(self.center) @ np.abs(x))
+        return middle - half - slip, middle + half + slip
+
+
+class GeneralBody(LossBody):
+    """Any other set: the best of several certified bounds."""
+
+    def __init__(self, body: DecisionSet) -> None:
+        self._set = body
+
+    def radius(self, p: float) -> Measure:
+        return bound(self._set.norm_bound(p))
+
+    def diameter(self, p: float) -> Measure:
+        lower, upper = (self._set.flatten(end) for end in self._set.bounding_box())
+        width = upper - lower
+        box = float(np.linalg.norm(width, p))
+        if np.isinf(p) or not self._set.dim:
+            return bound(box)
+        moving = int((width > 0).sum())
+        euclidean = min(float(np.linalg.norm(width)), self._rotated())
+        if p == 2:
+            return bound(min(box, euclidean))
+        return bound(min(box, euclidean * moving ** max(0.0, 1 / p - 0.5)))
+
+    def _rotated(self) -> float:
+        """The box bound along the axes of the Dikin ellipsoid at the centre."""
+        if self._set.size > 60:
+            return np.inf
+        axes = np.linalg.svd(self._set.chart.push(self._set.chart.tangent_basis().T).T, full_matrices=False)[0]
+        widths = [self.interval(axis) for axis in axes.T]
+        return float(np.linalg.norm([high - low for low, high in widths]))
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        c = self._set.unflatten(x)
+        return -self._set.support_bound(-c), self._set.support_bound(c)
+
+
+def body_of(body: DecisionSet) -> LossBody:
+    """The most exact body known for a declared set."""
+    form = body.closed_form
+    if isinstance(form, Point):
+        return BoxBody(*form.box())
+    if isinstance(form, Knapsack) and form.a is None:
+        return BoxBody(*form.box())
+    if isinstance(form, Knapsack) and form.is_simplex and body.size == len(form.lower) and body.dim == body.size - 1:
+        return SimplexBody(body.size, form.total)
+    if isinstance(form, Ball) and body.dim == body.size:
+        return NormBallBody(form.center, form.radius, 2.0)
+    ball = body.norm_ball
+    if ball is not None:
+        return NormBallBody(*ball)
+    points = body.hull_points
+    if points is not None:
+        return PointsBody(points)
+    vertices = _vertices(body)
+    return GeneralBody(body) if vertices is None else PointsBody(vertices, margin=1e-9)
+
+
+def _vertices(body: DecisionSet) -> Array | None:
+    """The vertices of a small polytope without auxiliary variables."""
+    chart = body.chart
+    if not body.is_polytope or chart.auxiliaries or len(chart.s0) > _ROWS_BY_DIM.get(body.dim, 0):
+        return None
+    return _enumerate(chart)
+
+
+def _enumerate(chart: Chart) -> Array | None:
+    tangents = chart.tangent_basis()
+    G = -chart.slack_step(tangents.T).T
+    halfspaces = np.column_stack([G, -chart.s0]) / np.linalg.norm(G, axis=1, keepdims=True)
+    try:
+        corners = HalfspaceIntersection(halfspaces, np.zeros(tangents.shape[1])).intersections
+    except QhullError:
+        return None
+    if not np.isfinite(corners).all():
+        return None
+    return chart.x0 + chart.push(corners @ tangents.T)
+
+
+def _outward(low: Array, high: Array) -> tuple[float, float]:
+    """Sums of the ends of intervals, rounded outward."""
+    slip = 1e-16 * len(low) * float(np.maximum(np.abs(low), np.abs(high)).sum())
+    return float(low.sum() - slip), float(high.sum() + slip)

@@ -1,0 +1,113 @@
+"""What a loss vector may be: the declaration from which every sensitivity comes."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.sets.decision_set import DecisionSet
+from dpcvx.sets.loss_bodies import BoxBody, LossBody, Measure, NormBallBody, body_of
+
+
+class LossSet:
+    """A compact convex set of loss vectors, declared like a decision set; it may be flat, even a single point.
+
+    Args:
+        variable: any real cvxpy variable.
+        constraints: cvxpy constraints on it.
+        name: how it is called in certificates.
+
+    Raises:
+        the errors of `DecisionSet`.
+    """
+
+    def __init__(self, variable: cp.Variable, constraints: Iterable[cp.Constraint], *, name: str | None = None) -> None:
+        self._set = DecisionSet(variable, constraints, name=name or "loss set")
+        self.name = self._set.name
+        self.variable = variable
+        self.shape, self.size, self.dim = self._set.shape, self._set.size, self._set.dim
+        self._body: LossBody = body_of(self._set)
+        self._measures: dict[tuple[str, float], Measure] = {}
+
+    def radius(self, p: float = 2) -> Measure:
+        """The largest p-norm of a loss, from the origin; `.kind` says whether it is exact or a certified upper bound."""
+        return self._measure("radius", p)
+
+    def diameter(self, p: float = 2) -> Measure:
+        """The largest p-norm of the difference of two losses; `.kind` says whether it is exact or an upper bound."""
+        return self._measure("diameter", p)
+
+    def _measure(self, what: str, p: float) -> Measure:
+        if not p >= 1:
+            raise ValueError(f"p must be at least 1, not {p}.")
+        if (what, p) not in self._measures:
+            self._measures[what, p] = getattr(self._body, what)(p)
+        return self._measures[what, p]
+
+    def range(self, x: Any) -> tuple[float, float]:
+        """The interval [lo, hi] of <l, x> over the set: never too narrow, a solver's error is added outward."""
+        flat = self._set.flatten(x, "x")
+        if flat.ndim != 1 or not np.isfinite(flat).all():
+            raise ValueError(f"range takes one finite point of shape {self.shape}.")
+        return self._body.interval(flat)
+
+    def clip(self, loss: Any) -> Array:
+        """The nearest loss of the set in the Euclidean norm, on leading batch axes.
+
+        Losses more than 1e12 times as large as the set are first scaled down to that, so that any finite loss can be
+        clipped.
+        """
+        flat = self._set.flatten(loss, "loss")
+        if self.box is None:
+            reach = 1e12 * max(float(self.radius(np.inf)), 1e-100)
+            flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
+        return self._set.project(self._set.unflatten(flat))
+
+    def contains(self, loss: Any, tol: float = 1e-9) -> bool:
+        """Whether the loss lies in the set, enlarged by the factor 1 + tol about its centre."""
+        return self._set.contains(loss, tol)
+
+    def argmin(self, c: Any) -> Array:
+        """A loss that minimises <c, l>."""
+        return self._set.argmin(c)
+
+    @property
+    def center(self) -> Array:
+        """The analytic centre."""
+        return self._set.center
+
+    @property
+    def box(self) -> tuple[Array, Array] | None:
+        """(lower, upper) as vectors where the set is a box, otherwise None."""
+        return (self._body.lower, self._body.upper) if isinstance(self._body, BoxBody) else None
+
+    @property
+    def centred_ball(self) -> tuple[float, float] | None:
+        """(radius, q) where the set is the ball |l|_q <= radius around the origin, otherwise None."""
+        body = self._body
+        if isinstance(body, NormBallBody) and not body.center.any():
+            return body.size, body.q
+        return None
+
+    def bounding_box(self) -> tuple[Array, Array]:
+        """The least and largest value of each entry, certified from outside."""
+        return self._set.bounding_box()
+
+    def flatten(self, loss: Any, what: str = "loss") -> Array:
+        """Losses in the shape of the variable as vectors, column by column."""
+        return self._set.flatten(loss, what)
+
+    def unflatten(self, vectors: Array) -> Array:
+        """The inverse of `flatten`."""
+        return self._set.unflatten(vectors)
+
+    def summary(self) -> str:
+        """The declaration and its sizes."""
+        lines = [self._set.summary()]
+        lines += [f"  diameter (p={p})   {self.diameter(p)!r}, radius {self.radius(p)!r}" for p in (1, 2, np.inf)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"LossSet({self.name}: shape {self.shape}, diameter(1) {self.diameter(1)!r})"

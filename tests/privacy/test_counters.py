@@ -1,0 +1,219 @@
+"""Private prefix sums: exact at zero noise, right counts of noises and touches, one law over time, streaming = dense."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpcvx import HorizonError
+from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.counters.toeplitz import factors
+from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, SimulatedSource, Source
+
+TREES = [
+    pytest.param(BinaryTree, {}, id="binary"),
+    pytest.param(SmoothTree, {}, id="smooth"),
+    pytest.param(SmoothTree, {"balanced": True}, id="balanced"),
+]
+
+
+class Zero(Source):
+    secure = False
+
+    def draw(self, values):
+        return np.zeros(values.shape)
+
+
+class Numbered(Source):
+    """Every noise is its own unit vector, so that a prefix shows which noises it holds; node sums are recorded."""
+
+    secure = False
+
+    def __init__(self, size):
+        self.size, self.drawn, self.values = size, 0, []
+
+    def draw(self, values):
+        noise = np.zeros((len(values), self.size))
+        for row, value in zip(noise, values, strict=True):
+            row[self.drawn] = 1
+            self.drawn += 1
+            self.values.append(value.copy())
+        return noise
+
+
+@pytest.mark.parametrize(("kind", "options"), TREES)
+def test_prefixes_are_exact_without_noise_and_hold_the_promised_number_of_noises(kind, options):
+    # two replicas of one counter: the first without noise, in the second every noise is 1
+    class ZeroAndOne(Source):
+        secure = False
+
+        def draw(self, values):
+            return np.broadcast_to([[0.0], [1.0]], values.shape).copy()
+
+    for horizon in range(1, 301):
+        counter = kind(horizon, (2, 1), ZeroAndOne(), **options)
+        total = 0
+        for t in range(1, horizon + 1):
+            assert counter.prefix.ravel().tolist() == [total, total + counter.terms]
+            total += t
+            counter.update(np.array([float(t)]))
+        with pytest.raises(HorizonError):
+            _ = counter.prefix
+        with pytest.raises(HorizonError):
+            counter.update(np.ones(1))
+
+
+@pytest.mark.slow
+def test_a_million_rounds_are_exact_without_noise():
+    horizon = 2**20
+    for kind, options in ((SmoothTree, {}), (BinaryTree, {})):
+        counter = kind(horizon, (1,), Zero(), **options)
+        one = np.ones(1)
+        for _ in range(horizon - 1):
+            counter.update(one)
+        assert counter.prefix[0] == horizon - 1
+
+
+@pytest.mark.parametrize(("kind", "options"), TREES)
+@pytest.mark.parametrize("horizon", [2, 3, 4, 5, 7, 8, 9, 16, 20, 21, 33, 64])
+def test_one_item_enters_as_many_used_nodes_as_the_proof_says_and_every_noise_is_drawn_once(kind, options, horizon):
+    # item i is the i-th unit vector: a node's sum shows which items it holds
+    class Recorder(Numbered):
+        def draw(self, values):
+            self.values.extend(v.copy() for v in values)
+            self.drawn += len(values)
+            return np.zeros(values.shape)
+
+    source = Recorder(horizon)
+    counter = kind(horizon, (horizon,), source, **options)
+    for i in range(horizon):
+        counter.update(np.eye(horizon)[i])
+    nodes = np.array(source.values)
+    touched = (nodes != 0).sum(axis=0)
+    assert touched.max() <= counter.touches
+    assert touched[0] == counter.touches or isinstance(counter, SmoothTree)
+    # a node is released once: no two non-empty nodes are equal, and the prefixes are sums of them
+    filled = nodes[nodes.any(axis=1)]
+    assert len({row.tobytes() for row in filled}) == len(filled)
+    if isinstance(counter, SmoothTree):
+        assert touched.max() == counter.touches
+
+
+@pytest.mark.parametrize(("kind", "options"), TREES)
+def test_noises_of_a_prefix_are_different_draws_and_dropped_ones_never_return(kind, options):
+    horizon, size = 40, 400
+    source = Numbered(size)
+    counter = kind(horizon, (size,), source, **options)
+    last, gone = set(), set()
+    for _ in range(horizon):
+        if counter.items < horizon:
+            noise = counter.prefix
+            assert set(np.unique(noise)) <= {0.0, 1.0}
+            held = set(np.flatnonzero(noise))
+            assert len(held) == counter.terms
+            assert not held & gone
+            gone |= last - held
+            last = held
+            counter.update(np.zeros(size))
+
+
+def test_counts_follow_the_formulas():
+    expected = {2: (1, 1), 3: (2, 1), 4: (2, 2), 5: (3, 2), 8: (3, 3), 9: (4, 3), 1000: (10, 9), 1024: (10, 10)}
+    for horizon, (levels, noises) in expected.items():
+        assert (tree_levels(horizon), horizon.bit_length() - 1) == (levels, noises)
+    assert codeword_shape(1024, False) == (3, 17)
+    assert codeword_shape(2**14, False) == (4, 23)
+    assert codeword_shape(2**20, False) == (6, 27)
+    assert codeword_shape(1, False) == (0, 0)
+
+
+def _dense_prefix_law(kind, options, horizon):
+    """The matrix whose rows say which unit noises each prefix holds."""
+    size = 60 * horizon
+    counter = kind(horizon, (size,), Numbered(size), **options)
+    rows = []
+    for _ in range(horizon):
+        rows.append(counter.prefix)
+        counter.update(np.zeros(size))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(("kind", "options"), TREES)
+def test_noise_has_one_law_over_time(kind, options):
+    # deterministic: each prefix is a sum of the same number of different independent noises
+    rows = _dense_prefix_law(kind, options, 32)
+    assert len(set(rows.sum(axis=1))) == 1
+    assert rows.max() == 1
+    # and by sampling: 20,000 replicas; the variance of a sum of k Laplace noises has relative deviation below
+    # sqrt(5/20000) = 0.016, so 6 of them are exceeded with probability below 1e-8 for each of 32 times
+    counter = kind(32, (20_000, 1), SimulatedSource(Laplace(1.0), np.random.default_rng(0)), **options)
+    for _ in range(32):
+        assert counter.prefix.var() == pytest.approx(2 * counter.terms, rel=0.1)
+        counter.update(np.zeros(1))
+
+
+@pytest.mark.parametrize("horizon", [2, 3, 5, 17, 64])
+def test_streaming_toeplitz_equals_the_dense_matrices(horizon):
+    f = factors(horizon)
+    m = horizon - 1
+    powers = np.arange(m)
+    B_entries = (f.omega[:, None] * f.theta[:, None] ** powers).sum(axis=0)
+    C_entries = (f.gains[:, None] * f.poles[:, None] ** powers).sum(axis=0)
+    B, C = (np.array([[e[i - j] if i >= j else 0 for j in range(m)] for i in range(m)]) for e in (B_entries, C_entries))
+    assert np.allclose(B @ C, np.tril(np.ones((m, m))), atol=1e-10)
+
+    class Fixed(Source):
+        def __init__(self, secure):
+            self.secure, self.z = secure, iter(np.random.default_rng(1).integers(-50, 50, m))
+
+        def draw(self, values):
+            return np.full(values.shape, next(self.z), dtype=values.dtype)
+
+    x = np.random.default_rng(2).integers(-1000, 1000, m)
+    z = np.random.default_rng(1).integers(-50, 50, m)
+    simulated, secure = Toeplitz(horizon, (1,), Fixed(False)), Toeplitz(horizon, (1,), Fixed(True))
+    for t in range(m):
+        simulated.update(np.array([float(x[t])]))
+        secure.update(np.array([x[t]], dtype=np.int64))
+        assert simulated.prefix[0] == pytest.approx((np.cumsum(x) + B @ z)[t], abs=1e-8)
+        assert secure.prefix[0] == pytest.approx((B @ (np.rint(C @ x) + z))[t], abs=1e-6)
+    assert float(f.sensitivity) >= np.linalg.norm(C_entries) * (1 - 1e-15)
+
+
+def test_toeplitz_is_exact_without_noise_in_simulation():
+    counter = Toeplitz(200, (1,), Zero())
+    for t in range(199):
+        assert counter.prefix[0] == t * (t + 1) / 2
+        counter.update(np.array([t + 1.0]))
+
+
+def test_secure_sums_are_integers_end_to_end():
+    for law, kind in ((Laplace(7.0), SmoothTree), (Laplace(7.0), BinaryTree), (Gaussian(7.0), SmoothTree)):
+        counter = kind(20, (3,), SecureSource(law, 3))
+        for _ in range(19):
+            counter.update(np.array([1, 2, 3]))
+            assert counter.prefix.dtype == np.int64
+            assert counter.total.dtype == np.int64
+    with pytest.raises(TypeError, match="integers"):
+        SecureSource(Laplace(7.0), 3).draw(np.zeros((1, 3)))
+
+
+def test_memory_does_not_grow_with_time():
+    counter = SmoothTree(2**20, (4,), SimulatedSource(Laplace(1.0), np.random.default_rng(0)))
+    sizes = set()
+    for _ in itertools.repeat(None, 500):
+        counter.update(np.ones(4))
+        sizes.add(counter._carried.nbytes + counter._covered.nbytes)
+    assert len(sizes) == 1
+    tree = BinaryTree(2**20, (4,), SimulatedSource(Laplace(1.0), np.random.default_rng(0)))
+    for _ in itertools.repeat(None, 500):
+        tree.update(np.ones(4))
+        assert len(tree._noises) <= 20
+
+
+def test_batches_are_independent_replicas():
+    counter = SmoothTree(16, (5, 3), SimulatedSource(Laplace(1.0), np.random.default_rng(0)))
+    counter.update(np.arange(3.0))
+    prefix = counter.prefix
+    assert prefix.shape == (5, 3)
+    assert len(np.unique(prefix)) == 15

@@ -1,0 +1,280 @@
+"""Private sums of losses: sensitivity of what is really summed, calibration, certificates, secure mode."""
+
+import copy
+import math
+import multiprocessing
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpcvx import HorizonError, LossOutOfSetError, LossSet
+from dpcvx.privacy import PrivateSums, compose, plan
+from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
+from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
+
+
+def _loss_sets():
+    l = cp.Variable(4, name="l")  # noqa: E741  (the name of a loss in the literature)
+    rows = np.random.default_rng(0).standard_normal((10, 4))
+    yield "unit box", LossSet(l, [l >= 0, l <= 1])
+    yield "box off the grid", LossSet(l, [l >= -0.3, l <= math.pi / 5])
+    yield "ball", LossSet(l, [cp.norm2(l) <= 0.7])
+    yield "1-ball", LossSet(l, [cp.norm1(l) <= 1])
+    yield "simplex", LossSet(l, [l >= 0, cp.sum(l) == 1])
+    yield "skew polytope", LossSet(l, [rows @ l <= 1, l <= 2, l >= -2])
+    yield "flat", LossSet(l, [l >= 0, l <= 1, l[0] + l[1] == 1, l[2] == 0.25])
+    yield "ellipsoid", LossSet(l, [cp.norm2(cp.multiply([1, 2, 3, 4], l - 1)) <= 1])
+
+
+LOSS_SETS = dict(_loss_sets())
+
+
+@pytest.mark.parametrize("name", LOSS_SETS)
+@pytest.mark.parametrize("neighbours", ["replace", "zero-out"])
+@pytest.mark.parametrize("exponent", [-3, -6, -20])
+def test_rounded_losses_never_move_further_than_the_certified_sensitivity(name, neighbours, exponent):
+    Y, grid, rng = LOSS_SETS[name], Grid(exponent), np.random.default_rng(1)
+    one, two = (sensitivity(Y, norm, neighbours, grid) for norm in (1, 2))
+    ends = [Y.argmin(rng.standard_normal(4)) for _ in range(60)]
+    losses = np.array([*ends, *(Y.clip(Y.center + rng.standard_normal(4)) for _ in range(60))])
+    units = grid.round(losses, one.toward_zero)
+    others = units if neighbours == "replace" else np.zeros((1, 4), dtype=np.int64)
+    difference = (units[:, None] - others[None]).reshape(-1, 4)
+    assert np.abs(difference).sum(axis=1).max() <= one.units
+    assert np.linalg.norm(difference, axis=1).max() <= two.units
+    assert isinstance(one.units, int)
+
+
+def test_boxes_and_centred_balls_pay_nothing_for_rounding():
+    grid = Grid(-10)
+    assert sensitivity(LOSS_SETS["unit box"], 1, "replace", grid).value == 4.0
+    assert sensitivity(LOSS_SETS["ball"], 2, "replace", grid).value == pytest.approx(1.4, rel=1e-8)
+    general = sensitivity(LOSS_SETS["simplex"], 1, "replace", grid)
+    assert general.value == pytest.approx(2 + 4 * 2**-10, abs=2**-10)
+
+
+def test_the_grid_excludes_overflow():
+    Y = LOSS_SETS["unit box"]
+    grid = choose_grid(Y, 2**20, 100.0)
+    assert 2**20 / grid.step < 2**58
+    with pytest.raises(OverflowError, match="64-bit"):
+        choose_grid(Y, 2**59, 1.0)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 5, 8, 1000, 1024])
+@pytest.mark.parametrize("name", ["unit box", "ball", "skew polytope"])
+def test_the_plan_pays_for_every_release(horizon, name):
+    Y = LOSS_SETS[name]
+    for counter in ("tree", "smooth"):
+        p = plan(Y, horizon, 0.7, counter=counter)
+        assert p.touches * p.sensitivity.units / p.law.scale <= 0.7
+        assert p.touches * p.sensitivity.units / p.law.scale >= 0.7 * (1 - 1e-9) or horizon == 1
+        g = plan(Y, horizon, 0.7, 1e-6, counter=counter)
+        assert g.touches * (g.sensitivity.units / g.law.scale) ** 2 / 2 <= g.rho
+    assert plan(Y, horizon, 0.7).counter == "smooth"
+    assert plan(Y, horizon, 0.7, 1e-6).counter == "toeplitz"
+
+
+def test_default_deviations_are_those_of_the_theory():
+    Y = LOSS_SETS["unit box"]
+    assert plan(Y, 2**20, 1.0, counter="tree").prefix_deviation / 4 == pytest.approx(126.5, rel=1e-3)
+    assert plan(Y, 2**20, 1.0).prefix_deviation / 4 <= 44.1
+    with_k = plan(Y, 1024, 1.0, rounds_per_person=3)
+    assert with_k.law.scale == pytest.approx(3 * plan(Y, 1024, 1.0).law.scale)
+
+
+def test_the_paper_is_short_by_two_for_symmetric_losses_and_says_so():
+    l = cp.Variable(3, name="l")  # noqa: E741
+    symmetric = LossSet(l, [cp.abs(l) <= 1])
+    p = plan(symmetric, 1024, 1.0, calibration="paper")
+    assert p.epsilon == pytest.approx(2.0, rel=1e-9)
+    assert plan(LossSet(l, [l >= 0, l <= 1]), 1024, 1.0, calibration="paper").epsilon == pytest.approx(1.0, rel=1e-9)
+    assert plan(symmetric, 1000, 1.0, calibration="paper").epsilon > 2.0  # levels is an integer, log T is not
+    zero_out = plan(symmetric, 1024, 1.0, calibration="paper", neighbours="zero-out")
+    assert zero_out.epsilon == pytest.approx(1.0, rel=1e-9)
+    gaussian = plan(symmetric, 1024, 1.0, 1e-6, counter="tree", calibration="paper")
+    assert gaussian.epsilon < 1  # two to ten times too much noise there
+    sums = PrivateSums(symmetric, 1024, 1.0, calibration="paper")
+    assert sums.certificate.epsilon == pytest.approx(2.0, rel=1e-9) and "paper" in str(sums.certificate)
+
+
+@pytest.mark.parametrize("options", [{}, {"counter": "tree"}, {"delta": 1e-6}, {"delta": 1e-6, "counter": "smooth"}])
+@pytest.mark.parametrize("name", ["unit box", "ball", "flat"])
+def test_seed_or_no_seed_gives_the_same_counter_law_and_scale(options, name):
+    Y = LOSS_SETS[name]
+    secure, simulated = PrivateSums(Y, 64, 1.0, **options), PrivateSums(Y, 64, 1.0, seed=3, **options)
+    assert secure.plan == simulated.plan
+    assert "not private" not in str(secure.certificate) and "not private" in str(simulated.certificate)
+    for sums in (secure, simulated):
+        for _ in range(5):
+            assert sums.prefix.shape == (4,)
+            sums.update(Y.center)
+        assert sums.certificate.rounds == 5
+    repeat = PrivateSums(Y, 64, 1.0, seed=3, **options)
+    assert not np.array_equal(PrivateSums(Y, 64, 1.0, **options).prefix, secure.prefix) or not secure.prefix.any()
+    assert np.array_equal(repeat.prefix, PrivateSums(Y, 64, 1.0, seed=3, **options).prefix)
+
+
+@pytest.mark.parametrize(
+    "bad", [np.full(4, np.nan), np.array([0, np.inf, 0, 0]), np.zeros(3), np.zeros((2, 4)), np.full(4, 1j)]
+)
+def test_bad_losses_raise_and_change_nothing(bad):
+    sums = PrivateSums(LOSS_SETS["unit box"], 8, 1.0, seed=0)
+    sums.update(np.ones(4))
+    before, rounds = sums.prefix.copy(), sums.rounds
+    with pytest.raises(ValueError, match=r"NaN|shape|axes|complex"):
+        sums.update(bad)
+    assert np.array_equal(sums.prefix, before) and sums.rounds == rounds
+
+
+def test_losses_outside_the_set_are_clipped_or_refused():
+    Y = LOSS_SETS["unit box"]
+    clipped, inside = PrivateSums(Y, 8, 1.0, seed=0), PrivateSums(Y, 8, 1.0, seed=0)
+    clipped.update(np.array([1e300, -1e300, 0.5, 2.0]))
+    inside.update(np.array([1.0, 0.0, 0.5, 1.0]))
+    assert np.array_equal(clipped.prefix, inside.prefix)
+    assert clipped.certificate == inside.certificate and "clip" not in repr(clipped.certificate)
+    strict = PrivateSums(Y, 8, 1.0, seed=0, on_violation="raise")
+    with pytest.raises(LossOutOfSetError):
+        strict.update(np.full(4, 2.0))
+    assert strict.rounds == 0
+
+
+def test_under_zero_out_a_zero_loss_stays_zero():
+    l = cp.Variable(2, name="l")  # noqa: E741
+    Y = LossSet(l, [l >= 1, l <= 2])
+    sums = PrivateSums(Y, 8, 1.0, neighbours="zero-out", seed=0)
+    start = sums._counter.total.copy()
+    sums.update(np.zeros(2))
+    assert np.array_equal(sums._counter.total, start)
+    sums.update(np.full(2, 0.5))
+    assert np.allclose(sums._counter.total * sums.plan.grid.step, 1.0)
+
+
+def test_the_horizon_ends_the_releases():
+    for options in ({}, {"delta": 1e-6}):
+        sums = PrivateSums(LOSS_SETS["unit box"], 3, 1.0, **options)
+        for _ in range(3):
+            _ = sums.prefix
+            sums.update(np.ones(4))
+        with pytest.raises(HorizonError):
+            _ = sums.prefix
+        with pytest.raises(HorizonError):
+            sums.update(np.ones(4))
+        assert sums.rounds == 3
+
+
+def test_an_unknown_horizon_is_covered_by_epochs():
+    for options in ({}, {"delta": 1e-6}):
+        sums = PrivateSums(LOSS_SETS["unit box"], None, 1.0, seed=1, **options)
+        epochs = []
+        for _ in range(1100):
+            _ = sums.prefix
+            sums.update(np.ones(4))
+            epochs.append(sums.epoch)
+        assert epochs[-1] == 6 and sums.rounds == 1100
+        assert sums.certificate.epsilon == 1.0 and sums.certificate.horizon is None
+        assert "epoch" in str(sums.certificate)
+
+
+def test_certificates_compose_and_speak_for_groups():
+    Y = LOSS_SETS["unit box"]
+    pure, gauss = PrivateSums(Y, 64, 0.5).certificate, PrivateSums(Y, 64, 0.5, 1e-6).certificate
+    assert pure.group(3).epsilon == 1.5 and pure.group(3).rounds_per_person == 3
+    assert 1.5 <= gauss.group(3).epsilon < 3 and gauss.group(3).delta == gauss.delta
+    both = compose(pure, gauss)
+    assert (both.epsilon, both.delta) == (1.0, 1e-6) and both.secure
+    with pytest.raises(ValueError, match="neighbouring"):
+        compose(pure, PrivateSums(Y, 64, 0.5, neighbours="zero-out").certificate)
+    with pytest.raises(ValueError, match="rounds per person"):
+        compose(pure, pure.group(2))
+    assert pure.to_dict()["epsilon"] == 0.5 and "<table>" in pure._repr_html_()
+    assert PrivateSums(Y, 64, 0.5, rounds_per_person=4).certificate.protects.endswith("4 rounds")
+
+
+def test_k_norm_noise_is_for_simulation_and_smaller():
+    l = cp.Variable(10, name="l")  # noqa: E741
+    for Y, gain in ((LossSet(l, [cp.abs(l) <= 1]), 2.0), (LossSet(l, [cp.norm2(l) <= 1]), 1.3)):
+        with pytest.raises(ValueError, match="simulation"):
+            PrivateSums(Y, 64, 1.0, noise="knorm")
+        k_norm, laplace = (PrivateSums(Y, 64, 1.0, noise=kind, seed=0) for kind in ("knorm", "laplace"))
+        assert laplace.plan.prefix_deviation / k_norm.plan.prefix_deviation > gain
+    with pytest.raises(ValueError, match="boxes"):
+        plan(LOSS_SETS["simplex"], 64, 1.0, noise="knorm")
+
+
+def test_k_norm_noise_has_the_law_it_claims():
+    # |z|_K is Gamma(n, scale) distributed: its mean over 2e5 draws has deviation scale sqrt(n)/sqrt(2e5), 6 of them are
+    # exceeded with probability below 2e-9
+    rng = np.random.default_rng(0)
+    for body in ("box", "ball"):
+        law = KNorm(2.0, (1.5,) * 4, body)
+        z = law.simulate(rng, (200_000, 4))
+        size = np.abs(z).max(axis=1) / 1.5 if body == "box" else np.linalg.norm(z, axis=1) / 1.5
+        assert size.mean() == pytest.approx(2.0 * 4, abs=6 * 2.0 * 2 / np.sqrt(2e5))
+        assert z.std(axis=0) == pytest.approx(np.full(4, law.standard_deviation), rel=0.02)
+
+
+def test_secure_noise_has_no_seed_and_is_never_shared():
+    sums = PrivateSums(LOSS_SETS["unit box"], 8, 1.0)
+    for duplicate in (copy.deepcopy, copy.copy, pickle.dumps):
+        with pytest.raises(copy.Error, match="cannot be"):
+            duplicate(sums._counter.source)
+    with pytest.raises(copy.Error, match="copied"):
+        copy.deepcopy(sums)
+    with pytest.raises(copy.Error, match="pickled"):
+        pickle.dumps(sums)
+    np.random.seed(0)  # noqa: NPY002  (a global seed must not reach the noise)
+    first = SecureSource(Laplace(1e6), 4).draw(np.zeros((1, 4), dtype=np.int64))
+    np.random.seed(0)  # noqa: NPY002
+    assert not np.array_equal(first, SecureSource(Laplace(1e6), 4).draw(np.zeros((1, 4), dtype=np.int64)))
+
+
+def _draw_in_child(source, results):
+    try:
+        results.put(source.draw(np.zeros((1, 4), dtype=np.int64)).tolist())
+    except RuntimeError as error:
+        results.put(str(error))
+
+
+def test_a_forked_process_cannot_draw_from_its_parents_source():
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_draw_in_child, args=(SecureSource(Laplace(1e6), 4), results))
+    child.start()
+    assert "fork" in results.get(timeout=30)
+    child.join()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": np.nan}, "epsilon"),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta"),
+        ({"epsilon": 1.0, "counter": "abacus"}, "abacus"),
+        ({"epsilon": 1.0, "noise": "cauchy"}, "cauchy"),
+        ({"epsilon": 1.0, "noise": "gaussian"}, "delta > 0"),
+        ({"epsilon": 1.0, "counter": "toeplitz"}, "Gaussian"),
+        ({"epsilon": 1.0, "neighbours": "cousins"}, "cousins"),
+        ({"epsilon": 1.0, "rounds_per_person": 0}, "rounds_per_person"),
+        ({"epsilon": 1.0, "calibration": "wishful"}, "wishful"),
+        ({"epsilon": 1.0, "on_violation": "ignore"}, "on_violation"),
+        ({"epsilon": 1.0, "replicas": 3}, "seed"),
+        ({"epsilon": 1.0, "horizon": 0}, "horizon"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        PrivateSums(LOSS_SETS["unit box"], **{"horizon": 8, **arguments})
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 100.0])
+def test_extreme_epsilons_work(epsilon):
+    for options in ({}, {"delta": 1e-6}):
+        sums = PrivateSums(LOSS_SETS["unit box"], 16, epsilon, **options)
+        sums.update(np.ones(4))
+        assert np.isfinite(sums.prefix).all()
+        assert sums.certificate.epsilon <= epsilon * (1 + 1e-12)

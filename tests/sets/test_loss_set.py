@@ -1,0 +1,144 @@
+"""Loss sets: norms and diameters against enumeration, ranges against cvxpy, clipping."""
+
+import itertools
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.spatial import HalfspaceIntersection
+
+from dpcvx import LossSet
+from dpcvx.sets.loss_bodies import GeneralBody, PointsBody
+
+NORMS = (1, 2, np.inf)
+
+
+def _points_measures(points, p):
+    pairs = itertools.combinations(points, 2)
+    return max(np.linalg.norm(v, p) for v in points), max((np.linalg.norm(a - b, p) for a, b in pairs), default=0.0)
+
+
+def _named():
+    l = cp.Variable(3, name="l")  # noqa: E741  (the name of a loss in the literature)
+    corners = np.array(list(itertools.product((-1.0, 2.0), repeat=3)))
+    yield "box", l, [l >= -1, l <= 2], corners
+    yield "simplex", l, [l >= 0, cp.sum(l) == 1], np.eye(3)
+    yield "scaled simplex", l, [l >= 0, cp.sum(l) == 4], 4 * np.eye(3)
+    yield "1-ball", l, [cp.norm1(l) <= 2], 2 * np.concatenate([np.eye(3), -np.eye(3)])
+    shifted = np.array([1.0, -2.0, 0.5])
+    yield "1-ball off centre", l, [cp.norm1(l - shifted) <= 2], shifted + 2 * np.concatenate([np.eye(3), -np.eye(3)])
+    yield "maximum ball", l, [cp.norm_inf(l) <= 1], np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    points = np.random.default_rng(5).standard_normal((6, 3))
+    w = cp.Variable(6, nonneg=True)
+    yield "hull", l, [l == points.T @ w, cp.sum(w) == 1], points
+    yield "a point", l, [l == 1.5], np.full((1, 3), 1.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "constraints", "vertices"), list(_named()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_named_sets_are_exact(name, variable, constraints, vertices):
+    Y = LossSet(variable, constraints)
+    for p in NORMS:
+        radius, diameter = _points_measures(vertices, p)
+        assert Y.radius(p).kind == Y.diameter(p).kind == "exact"
+        assert float(Y.radius(p)) == pytest.approx(radius, rel=1e-9)
+        assert float(Y.diameter(p)) == pytest.approx(diameter, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("center", [np.zeros(4), np.array([1.0, -2.0, 0.0, 0.3])])
+@pytest.mark.parametrize("q", [1.5, 2, 3])
+def test_norm_balls_by_dense_sampling(center, q):
+    l = cp.Variable(4, name="l")  # noqa: E741
+    Y = LossSet(l, [cp.pnorm(l - center, q, approx=False) <= 2])
+    rng = np.random.default_rng(0)
+    d = rng.standard_normal((200_000, 4))
+    d = np.concatenate([d, np.sign(d[:500]), np.eye(4), -np.eye(4)])
+    d *= 2 / np.linalg.norm(d, q, axis=1, keepdims=True)
+    for p in NORMS:
+        seen = np.linalg.norm(center + d, p, axis=1).max()
+        assert seen <= float(Y.radius(p)) * (1 + 1e-12)
+        assert Y.radius(p).kind == "bound" or seen >= 0.97 * float(Y.radius(p))
+        assert 2 * np.linalg.norm(d, p, axis=1).max() == pytest.approx(float(Y.diameter(p)), rel=0.02)
+        assert Y.diameter(p).kind == "exact"
+
+
+def test_random_polytopes_are_never_underestimated():
+    ratios = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, m = 2 + seed % 4, 8 + seed % 9
+        A, b = rng.standard_normal((m, n)), rng.uniform(0.3, 1.5, m)
+        rows = np.concatenate([A, np.eye(n), -np.eye(n)])
+        right = np.concatenate([b, np.full(2 * n, 3.0)])
+        vertices = HalfspaceIntersection(np.column_stack([rows, -right]), np.zeros(n)).intersections
+        l = cp.Variable(n, name="l")  # noqa: E741
+        Y = LossSet(l, [A @ l <= b, l <= 3, l >= -3])
+        general = GeneralBody(Y._set)  # the bounds that larger polytopes get
+        for p in NORMS:
+            radius, diameter = _points_measures(vertices, p)
+            box = np.linalg.norm(np.ptp(vertices, axis=0), p)
+            for body in (Y, general):
+                assert float(body.radius(p)) >= radius * (1 - 1e-12)
+                assert float(body.diameter(p)) >= diameter * (1 - 1e-12)
+                assert float(body.diameter(p)) <= box * (1 + 1e-6)
+            if p == 2:
+                ratios.append((float(Y.diameter(2)) / diameter, float(general.diameter(2)) / diameter))
+    assert np.all(np.median(ratios, axis=0) <= 1.5)
+
+
+def test_small_polytopes_go_by_their_vertices():
+    l = cp.Variable(3, name="l")  # noqa: E741
+    rows = np.random.default_rng(1).standard_normal((9, 3))
+    Y = LossSet(l, [rows @ l <= 1, l <= 2, l >= -2])
+    assert isinstance(Y._body, PointsBody) and Y.diameter(2).kind == "bound"
+
+
+@pytest.mark.parametrize("kind", ["box", "flat", "polytope", "ball and plane", "hull", "3-ball", "matrix"])
+def test_range_holds_the_values_of_cvxpy_and_is_hardly_wider(kind):
+    rng = np.random.default_rng(3)
+    l = cp.Variable((2, 2) if kind == "matrix" else 4, name="l")  # noqa: E741
+    w = cp.Variable(6, nonneg=True)
+    constraints = {
+        "box": lambda: [l >= -1, l <= 2],
+        "flat": lambda: [l >= 0, l <= 1, cp.sum(l) == 2],
+        "polytope": lambda: [rng.standard_normal((12, 4)) @ l <= 1, l <= 2, l >= -2],
+        "ball and plane": lambda: [cp.norm2(l) <= 1, cp.sum(l) <= 0.3],
+        "hull": lambda: [l == rng.standard_normal((4, 6)) @ w, cp.sum(w) == 1],
+        "3-ball": lambda: [cp.pnorm(l, 3, approx=False) <= 1],
+        "matrix": lambda: [cp.sigma_max(l) <= 1],
+    }[kind]()
+    Y = LossSet(l, constraints)
+    for _ in range(10):
+        x = rng.standard_normal(Y.shape)
+        lo, hi = Y.range(x)
+        for value, sense in ((lo, cp.Minimize), (hi, cp.Maximize)):
+            problem = cp.Problem(sense(cp.sum(cp.multiply(x, l))), constraints)
+            problem.solve(solver=cp.CLARABEL)
+            assert abs(value - problem.value) <= 1e-6
+            # the solver itself is only good to about 1e-7
+            assert value <= problem.value + 1e-7 if sense is cp.Minimize else value >= problem.value - 1e-7
+    assert Y.range(np.zeros(Y.shape)) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_clip_is_the_identity_inside_and_lands_in_the_set():
+    rng = np.random.default_rng(4)
+    l = cp.Variable(4, name="l")  # noqa: E741
+    for constraints in ([l >= 0, l <= 1], [cp.norm2(l) <= 1], [cp.norm1(l) <= 1], [l >= 0, cp.sum(l) == 1]):
+        Y = LossSet(l, constraints)
+        assert np.allclose(Y.clip(Y.center), Y.center, atol=1e-9)
+        for scale in (0.1, 10.0, 1e300):
+            assert Y.contains(Y.clip(scale * rng.standard_normal(4)))
+        assert Y.clip(np.zeros((3, 2, 4)) + 5).shape == (3, 2, 4)
+
+
+def test_measures_are_numbers_that_say_what_they_are():
+    l = cp.Variable(2, name="l")  # noqa: E741
+    Y = LossSet(l, [l >= 0, l <= 1])
+    measure = Y.diameter(1)
+    assert measure == 2.0 and measure.kind == "exact" and "exact" in repr(measure)
+    assert pickle.loads(pickle.dumps(measure)).kind == "exact"
+    with pytest.raises(ValueError, match="at least 1"):
+        Y.radius(0.5)
+    assert "diameter" in Y.summary()
