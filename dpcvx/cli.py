@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcvx import DecisionSet
 
+REFUTED = 1  # exit code when the audit finds what must not be
 FAILURE = 2  # exit code when the user's input is at fault
 
 
 class InputError(Exception):
     """What the user asked for cannot be done; the message is the one sentence to print."""
+
+
+class Refutation(Exception):
+    """A claim of the package did not hold; the message is the report to print."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,6 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return FAILURE
+    except Refutation as report:
+        print(report)
+        return REFUTED
     return 0
 
 
@@ -49,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     counters = commands.add_parser("counters", help="print how much noise each private counter puts on one prefix")
     counters.add_argument("--horizon", type=int, required=True, metavar="T", help="number of rounds")
     counters.set_defaults(command=_counters)
+    check = commands.add_parser("audit", help="attack every private mechanism, and broken ones, and print the findings")
+    check.add_argument("--quick", action="store_true", help="fewer runs, under a minute")
+    check.set_defaults(command=_audit)
     return parser
 
 
@@ -85,6 +96,15 @@ def _counters(arguments: argparse.Namespace) -> str:
     if not 1 <= arguments.horizon <= 2**40:
         raise InputError(f"--horizon must be between 1 and 2^40, not {arguments.horizon}.")
     return counter_table.table(arguments.horizon)
+
+
+def _audit(arguments: argparse.Namespace) -> str:
+    from dpcvx.privacy.audit.table import audit_rows, render
+
+    rows = audit_rows(quick=arguments.quick)
+    if not all(row.as_expected for row in rows):
+        raise Refutation(render(rows))
+    return render(rows)
 
 
 def _split(target: str) -> tuple[Path, str]:

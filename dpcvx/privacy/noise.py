@@ -124,6 +124,7 @@ class Source(ABC):
     """Where noise comes from."""
 
     secure: bool
+    needs_values = True  # whether `draw` looks at the values, or at their shape alone
 
     @abstractmethod
     def draw(self, values: Array) -> Array:
@@ -177,6 +178,7 @@ class SimulatedSource(Source):
     """NumPy's generator: fast and reproducible, not private."""
 
     secure = False
+    needs_values = False
 
     def __init__(self, law: Law, rng: np.random.Generator) -> None:
         self._law, self.rng = law, rng

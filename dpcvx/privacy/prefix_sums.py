@@ -124,7 +124,7 @@ class PrivateSums:
             self.loss_set.contains(self.loss_set.unflatten(one)) for one in flat.reshape(-1, self.loss_set.size)
         ):
             raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
-        clipped = self.loss_set.flatten(self.loss_set.clip(self.loss_set.unflatten(flat)))
+        clipped = self.loss_set.clip_vectors(flat)
         if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
             return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
         return clipped

@@ -10,6 +10,7 @@ rounded losses:
 Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Se
 def _whole(width: Array, norm: int) -> int | float:
     if norm == 1:
         return int(sum(int(w) for w in width))
-    return float(np.sqrt(sum(int(w) ** 2 for w in width))) * (1 + 1e-15)
+    return math.sqrt(sum(int(w) ** 2 for w in width)) * (1 + 1e-15)
 
 
 def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:

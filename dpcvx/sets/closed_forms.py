@@ -132,14 +132,17 @@ class Ball(ClosedForm):
         return d if columns.is_identity else columns.to_x(columns.pull(d) / columns.squares) - columns.offset
 
     def argmin(self, c: Array) -> Array:
-        c = self._tangent(c)
+        largest = np.abs(c).max(axis=-1, keepdims=True)
+        c = self._tangent(c / np.where(largest > 0, largest, 1.0))  # squares must neither overflow nor vanish
         norm = np.sqrt((c * c).sum(axis=-1, keepdims=True))
         return self.center - c * (self.radius / np.where(norm > 0, norm, 1.0))
 
     def project(self, p: Array) -> Array:
         d = self._tangent(p - self.center)
+        largest = np.maximum(np.abs(d).max(axis=-1, keepdims=True), self.radius)
+        d = d / largest  # squares must not overflow
         norm = np.sqrt((d * d).sum(axis=-1, keepdims=True))
-        return np.asarray(self.center + d * np.minimum(1.0, self.radius / np.where(norm > 0, norm, self.radius)))
+        return np.asarray(self.center + d * np.minimum(largest, self.radius / np.where(norm > 0, norm, 1.0)))
 
     def box(self) -> tuple[Array, Array]:
         reach = self.radius * self._columns.row_shares()

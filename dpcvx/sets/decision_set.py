@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from dpcvx.barriers.cone import Array
-from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.errors import DeclarationError, OracleError, UnsupportedConeError
 from dpcvx.sets import bounds
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import DENSE_LIMIT, Chart, DenseChart
@@ -62,6 +62,9 @@ class DecisionSet:
         prune: bool = False,
         name: str | None = None,
     ) -> None:
+        for key, given in (("oracle", oracle), ("vertex_sampler", vertex_sampler)):
+            if given is not None and not callable(given):
+                raise DeclarationError(f"{key} must be a function, not {given!r}.")
         declaration = declare(variable, constraints)
         names = (*declaration.names, declaration.attribute_name)
         lifted = lift(declaration)
@@ -131,11 +134,10 @@ class DecisionSet:
         if self.size <= DENSE_LIMIT:
             directions = chart.push(chart.tangent_basis().T)
             extent = np.sqrt((directions * directions).sum(axis=1, keepdims=True))
-            return (
-                np.linalg.qr((directions / np.where(extent > 0, extent, 1.0)).T)[0]
-                if self.dim
-                else np.zeros((self.size, 0))
-            )
+            units = (directions / np.where(extent > 0, extent, 1.0)).T
+            basis = np.linalg.qr(units)[0] if self.dim else np.zeros((self.size, 0))
+            basis.flags.writeable = False
+            return basis
 
         def onto(vector: Array) -> Array:
             return chart.spread(chart.pull(np.ravel(vector)))
@@ -213,8 +215,8 @@ class DecisionSet:
         return float(values) if values.ndim == 0 else values
 
     def support_bound(self, c: Any) -> float:
-        """A certified upper bound of max <c, x>, above it by about 1e-8 of the set's width."""
-        flat = self.flatten(c, "c")
+        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width."""
+        flat = self._one(c, "c")
         if self._form is not None and self._slow is None:
             exact = float(flat @ self._form.argmin(-flat))
             return exact + 1e-14 * float(np.abs(flat) @ np.abs(self._form.argmin(-flat)))
@@ -226,7 +228,7 @@ class DecisionSet:
 
     def barrier_argmin(self, covector: Any, start: Any = None) -> Array:
         """argmin <covector, x> + R(x) for the set's barrier R, warm from the point `start` if one is given."""
-        c = self._chart.pull(self.flatten(covector, "covector"))
+        c = self._chart.pull(self._one(covector, "covector"))
         z = None if start is None else fibre(self._chart, self._chart.coordinates(self.flatten(start)))
         return self.unflatten(self._chart.point(minimise(self._chart, c, z).z))
 
@@ -310,6 +312,13 @@ class DecisionSet:
         batch = array.shape[: array.ndim - k]
         return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1)).reshape(*batch, self.size)
 
+    def _one(self, point: Any, what: str) -> Array:
+        """One finite vector."""
+        flat = self.flatten(point, what)
+        if flat.ndim != 1 or not np.isfinite(flat).all():
+            raise ValueError(f"{what} must be one array of shape {self.shape} without NaN or infinities.")
+        return flat
+
     def unflatten(self, vectors: Array) -> Array:
         """The inverse of `flatten`."""
         k = len(self.shape)
@@ -392,6 +401,10 @@ class DecisionSet:
                 return "pnorm and geo_mean are towers of small cones here; approx=False gives fewer power cones."
             stack.extend(atom.args)
         return ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solvers, which are set up again where they are needed."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_generic", "_vertices")}
 
     def __repr__(self) -> str:
         return f"DecisionSet({self.name}: shape {self.shape}, dim {self.dim}, nu {self.nu:g})"

@@ -76,7 +76,7 @@ def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
     _check_variable(variable, f"The variable {variable.name()}")
     if variable.size == 0:
         raise DeclarationError(f"The variable {variable.name()} has no entries: its shape is {variable.shape}.")
-    if isinstance(constraints, cp.Constraint):
+    if isinstance(constraints, cp.Constraint) or not isinstance(constraints, Iterable):
         raise DeclarationError("The constraints must be a list; put the one constraint in brackets.")
     written = list(constraints)
     for position, constraint in enumerate(written):
@@ -122,6 +122,8 @@ def _check_constraint(constraint: Any, position: int) -> None:
         _check_variable(variable, f"The variable {variable.name()} in the constraint {_one_line(constraint)}")
     if constraint.is_complex():
         raise DeclarationError(f"The constraint {_one_line(constraint)} is complex; only real sets are supported.")
+    if isinstance(constraint, cp.constraints.FiniteSet):
+        raise DeclarationError(f"The constraint {_one_line(constraint)} describes finitely many points, no convex set.")
     if not constraint.is_dcp():
         try:
             cp.Problem(cp.Minimize(0), [constraint]).get_problem_data(cp.CLARABEL)

@@ -44,7 +44,7 @@ def centre(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tup
         charts = Charts(conic)
         chart = _analytic_centre(charts, v)
         if chart is not None:
-            _check_width(chart, conic, names)
+            _check_width(chart, conic, names, variable_name, shape)
             return Centred(conic, charts, chart)
         conic = _without_rays(conic, names, variable_name, shape)
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
@@ -53,8 +53,8 @@ def centre(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tup
 def strict_point(conic: ConicSet, names: Sequence[str]) -> tuple[ConicSet, Array]:
     """A strictly feasible lifted point of the set, its implicit equalities made explicit.
 
-    A small least slack has three explanations, tried in turn: units (look again in the units of the bounding box), a
-    flat polyhedral part (find its implicit equalities), or a set that is thin or flat by its curved constraints.
+    A small least slack has three explanations, tried in turn: a flat polyhedral part (find its implicit equalities),
+    units (look again in the units of the bounding box), or a set that is thin or flat by its curved constraints.
     """
     while True:
         answer, room = phase_one(conic)
@@ -65,20 +65,21 @@ def strict_point(conic: ConicSet, names: Sequence[str]) -> tuple[ConicSet, Array
         strict = bool(conic.cones.interior(conic.slack(v)))
         if strict and room > _ROOM:
             return conic, v
+        rows = implicit_equalities(conic)
+        if len(rows):
+            conic = presolve(tighten_rows(conic, rows), names)
+            continue
         zoomed = _zoomed(conic, v)
         answer_zoomed, room_zoomed = phase_one(zoomed)
         w = _on_equalities(zoomed, answer_zoomed.point[:-1])
         if room_zoomed > 1e-3 and zoomed.cones.interior(zoomed.slack(w)):
             return zoomed, w
-        rows = implicit_equalities(conic)
-        if not len(rows):
-            if strict and room > _FLAT / 10:
-                return conic, v
-            raise DegenerateSetError(
-                f"The set is flat: {_blame(conic, answer, names)} leave a slack of {max(room, 0.0):.1e} of the "
-                "set's size, which is no interior within rounding. State the equality that they imply, or widen them."
-            )
-        conic = presolve(tighten_rows(conic, rows), names)
+        if strict and room > _FLAT / 10:
+            return conic, v
+        raise DegenerateSetError(
+            f"The set is flat: {_blame(conic, answer, names)} leave a slack of {max(room, 0.0):.1e} of the set's size, "
+            "which is no interior within rounding. State the equality that they imply, or widen them."
+        )
 
 
 def phase_one(conic: ConicSet) -> tuple[Answer, float]:
@@ -146,17 +147,21 @@ def implicit_equalities(conic: ConicSet) -> Array:
     flat_rows = rows[answer.x[:m] < 1e-7]
     if not len(flat_rows):
         return np.asarray(flat_rows)
-    # a very thin set looks the same to that program: at a vertex, the slacks of these rows must not be able to leave
-    # zero
-    total = np.asarray(conic.A[flat_rows].sum(axis=0)).ravel()
-    widest = LinearProgram(
+    # a very thin set looks the same to that program: at a vertex, the slacks of these rows must not leave zero
+    program = LinearProgram(
         sparse.csr_array(sparse.vstack([conic.A[rows], conic.E])),
         np.concatenate([np.full(m, -np.inf), conic.e]),
         np.concatenate([conic.b[rows], conic.e]),
-    ).minimise(total)
-    if widest is None or conic.b[flat_rows].sum() - total @ widest > 1e-13 * len(flat_rows):
-        return rows[:0]
-    return np.asarray(flat_rows)
+    )
+    while len(flat_rows):
+        widest = program.minimise(np.asarray(conic.A[flat_rows].sum(axis=0)).ravel())
+        if widest is None:
+            return rows[:0]
+        stays = conic.b[flat_rows] - conic.A[flat_rows] @ widest <= 1e-13
+        if stays.all():
+            break
+        flat_rows = flat_rows[stays]
+    return flat_rows
 
 
 def _zoomed(conic: ConicSet, v: Array) -> ConicSet:
@@ -205,7 +210,9 @@ def _analytic_centre(charts: Charts, v: Array) -> Chart | None:
     return None
 
 
-def _check_width(chart: Chart, conic: ConicSet, names: Sequence[str]) -> None:
+def _check_width(
+    chart: Chart, conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]
+) -> None:
     """Refuse flat sets and warn of thin ones, by the least width of the Dikin ellipsoid at the centre."""
     if chart.dim < 2:
         return
@@ -214,6 +221,7 @@ def _check_width(chart: Chart, conic: ConicSet, names: Sequence[str]) -> None:
         tight = np.argsort(np.abs(conic.slack(chart.v0)))[:2]
         blamed = describe(conic.source[tight], names)
         if width < _FLAT:
+            _refuse_rays(conic, variable_name, shape)
             raise DegenerateSetError(
                 f"The set is flat within rounding: its least width is {width:.1e} of its extent, between {blamed}. "
                 "State the equality, or widen the constraints."
@@ -225,26 +233,32 @@ def _check_width(chart: Chart, conic: ConicSet, names: Sequence[str]) -> None:
         )
 
 
-def _without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> ConicSet:
-    """Raise if the set contains a ray; if only auxiliary variables run off, remove what they free."""
-    rng = np.random.default_rng(0)
+def _recession(conic: ConicSet, fixed: sparse.csr_array | None = None) -> ConeProgram:
+    """The program over the recession directions in a box; `fixed` rows must vanish on them."""
     k = conic.columns
-    box = sparse.csr_array(sparse.vstack([conic.A, sparse.eye_array(k), -sparse.eye_array(k)]))
+    rows = sparse.csr_array(sparse.vstack([conic.A, sparse.eye_array(k), -sparse.eye_array(k)]))
     b = np.concatenate([np.zeros(len(conic.b)), np.ones(2 * k)])
-    cones = Product([*conic.cones.cones, Nonnegative(2 * k)])
-    program = ConeProgram(box, b, cones, conic.E, np.zeros(len(conic.e)))
-    g = conic.P.T @ rng.standard_normal(conic.P.shape[0])
+    E = conic.E if fixed is None else sparse.csr_array(sparse.vstack([conic.E, fixed]))
+    return ConeProgram(rows, b, Product([*conic.cones.cones, Nonnegative(2 * k)]), E, np.zeros(E.shape[0]))
+
+
+def _refuse_rays(conic: ConicSet, variable_name: str, shape: tuple[int, ...]) -> None:
+    """Raise if the set contains a ray: a random linear function sees it almost surely, in one sign or the other."""
+    g = conic.P.T @ np.random.default_rng(0).standard_normal(conic.P.shape[0])
+    program = _recession(conic)
     for sign in (1.0, -1.0):
-        answer = program.minimise(sign * g / np.abs(g).max())
-        ray = conic.P @ answer.point
+        ray = conic.P @ program.minimise(sign * g / np.abs(g).max()).point
         if np.abs(ray).max() > 1e-6 * np.abs(conic.P).max():
             raise UnboundedSetError(*_ray_sentence(ray, variable_name, shape))
-    inside = ConeProgram(
-        box, b, cones, sparse.csr_array(sparse.vstack([conic.E, conic.P])), np.zeros(len(conic.e) + conic.P.shape[0])
-    )
-    h = rng.standard_normal(k)
+
+
+def _without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> ConicSet:
+    """Raise if the set contains a ray; if only auxiliary variables run off, remove what they free."""
+    _refuse_rays(conic, variable_name, shape)
+    program = _recession(conic, conic.P)
+    h = np.random.default_rng(1).standard_normal(conic.columns)
     for sign in (1.0, -1.0):
-        ray = inside.minimise(sign * h).point
+        ray = program.minimise(sign * h).point
         if np.abs(ray).max() > 1e-6:
             return _project_out(conic, ray, names)
     raise DegenerateSetError(

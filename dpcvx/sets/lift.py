@@ -14,7 +14,7 @@ from scipy import sparse
 
 from dpcvx.barriers import Cone, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
 from dpcvx.barriers.cone import Array
-from dpcvx.errors import UnsupportedConeError
+from dpcvx.errors import DeclarationError, UnsupportedConeError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.declaration import Declaration
 
@@ -45,6 +45,7 @@ def lift(declaration: Declaration) -> ConicSet:
     P = sparse.csr_array(sparse.diags_array(-sign) @ A[tied][:, ~copied])
     offset = sign * b[tied]
     A, b = sparse.csr_array(A[~tied][:, ~copied]), b[~tied]
+    _check_numbers(declaration, A, b, owner[~tied], int(data["dims"].zero) - x.size)
 
     dims = data["dims"]
     zero = int(dims.zero) - x.size
@@ -60,6 +61,17 @@ def lift(declaration: Declaration) -> ConicSet:
         P=P,
         offset=offset,
     )
+
+
+def _check_numbers(declaration: Declaration, A: sparse.csr_array, b: Array, owner: Array, equalities: int) -> None:
+    """Refuse NaN anywhere, and infinities anywhere but as the bound of an inequality."""
+    bad = np.isnan(b) | (np.isinf(b) & (np.arange(len(b)) < equalities))
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    bad[rows[~np.isfinite(A.data)]] = True
+    if bad.any():
+        source = int(owner[np.flatnonzero(bad)[0]])
+        name = declaration.names[source] if 0 <= source < len(declaration.names) else declaration.attribute_name
+        raise DeclarationError(f"{name} holds NaN or an infinite number.")
 
 
 def _cones(dims: Any) -> list[Cone]:

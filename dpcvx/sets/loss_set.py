@@ -32,7 +32,7 @@ class LossSet:
         self._measures: dict[tuple[str, float], Measure] = {}
 
     def radius(self, p: float = 2) -> Measure:
-        """The largest p-norm of a loss, from the origin; `.kind` says whether it is exact or a certified upper bound."""
+        """The largest p-norm of a loss, from the origin; `.kind` says whether it is exact or an upper bound."""
         return self._measure("radius", p)
 
     def diameter(self, p: float = 2) -> Measure:
@@ -60,10 +60,16 @@ class LossSet:
         clipped.
         """
         flat = self._set.flatten(loss, "loss")
-        if self.box is None:
+        return self._set.unflatten(self.clip_vectors(flat))
+
+    def clip_vectors(self, flat: Array) -> Array:
+        """`clip` on vectors."""
+        if isinstance(self._body, BoxBody):
+            return np.clip(flat, self._body.lower, self._body.upper)
+        if flat.any():
             reach = 1e12 * max(float(self.radius(np.inf)), 1e-100)
             flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
-        return self._set.project(self._set.unflatten(flat))
+        return self._set.flatten(self._set.project(self._set.unflatten(flat)))
 
     def contains(self, loss: Any, tol: float = 1e-9) -> bool:
         """Whether the loss lies in the set, enlarged by the factor 1 + tol about its centre."""

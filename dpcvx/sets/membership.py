@@ -6,6 +6,10 @@ variables; by cvxpy's own evaluation of the atoms where cvxpy introduced them; o
 the auxiliaries.
 """
 
+import warnings
+from threading import Lock
+
+import cvxpy as cp
 import numpy as np
 from cvxpy.constraints.zero import Equality, Zero
 from scipy import sparse
@@ -18,6 +22,7 @@ from dpcvx.sets.declaration import Declaration
 from dpcvx.sets.solver import ConeProgram
 
 _ROUNDING = 1e-13
+_variables = Lock()  # the values of the user's variables are borrowed by one thread at a time
 
 
 class Membership:
@@ -28,6 +33,9 @@ class Membership:
         self._unit = conic.cones.unit_factors(chart.s0)
         self._identity = conic.cones.identity()
         self._extent = extent
+        widths = np.sqrt(conic.P.multiply(conic.P) @ (chart.column_widths() ** 2)) * (chart.moving() > 0)
+        least = widths[widths > 0].min(initial=1.0)
+        self._reach = np.where(widths > 0, widths, np.maximum(np.abs(chart.x0), least))  # of each entry, its tolerance
         position = float(np.abs(chart.x0).max(initial=0.0))
         self._blur = _ROUNDING + 4e-16 * position / max(extent, 1e-300)
 
@@ -37,8 +45,8 @@ class Membership:
             return False
         chart = self._chart
         y = chart.coordinates(x)
-        off = float(np.abs(chart.x0 + chart.push(y) - x).max(initial=0.0))
-        if off > (tol + 10 * self._blur) * max(self._extent, np.abs(chart.x0).max(initial=0.0) * 1e-3):
+        off = np.abs(chart.x0 + chart.push(y) - x)
+        if np.any(off > tol * self._reach + 1e-14 * max(np.abs(x).max(initial=0.0), np.abs(chart.x0).max(initial=0.0))):
             return False
         y = y * (1 / (1 + tol) - 10 * self._blur)
         if not chart.auxiliaries:
@@ -60,6 +68,12 @@ class Membership:
     def _atoms_hold(self, x: Array) -> bool:
         declaration = self._declaration
         variable = declaration.variable
+        with _variables, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="(Reading|Writing) .* sparse CVXPY expression")
+            return self._evaluated(variable, x)
+
+    def _evaluated(self, variable: cp.Variable, x: Array) -> bool:
+        declaration = self._declaration
         kept = variable.value
         variable.save_value(x.reshape(variable.shape, order="F"))
         try:

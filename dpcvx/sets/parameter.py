@@ -58,6 +58,8 @@ class BarrierParameter:
 
 def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
     """Prove the smallest nu that this file knows how to prove."""
+    if not chart.dim:
+        return BarrierParameter(0.0, 0.0, 0, 0, 0, 0, 0)
     block = conic.cones.block_of_row()
     blocks = int(block[-1]) + 1 if len(block) else 0
     rays = np.zeros(len(block), dtype=bool)

@@ -1,6 +1,7 @@
 """Clarabel and HiGHS, called directly: set up once, then asked again with another objective."""
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import clarabel
@@ -49,6 +50,7 @@ class ConeProgram:
         settings.max_threads = 1
         settings.max_iter = 200
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        self._lock = Lock()  # one solver, one solve at a time
         k = A.shape[1]
         Q = sparse.csc_array((k, k)) if quadratic is None else sparse.triu(quadratic, format="csc")
         words = ([clarabel.ZeroConeT(len(e))] if len(e) else []) + cones.clarabel()
@@ -59,8 +61,9 @@ class ConeProgram:
 
     def minimise(self, q: Array) -> Answer:
         """Solve for the linear part q."""
-        self._solver.update(q=np.ascontiguousarray(q, dtype=float))
-        solution = self._solver.solve()
+        with self._lock:
+            self._solver.update(q=np.ascontiguousarray(q, dtype=float))
+            solution = self._solver.solve()
         return Answer(str(solution.status), np.array(solution.x), np.array(solution.z))
 
 
@@ -89,6 +92,7 @@ class LinearProgram:
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         program.a_matrix_.start_, program.a_matrix_.index_ = R.indptr, R.indices
         program.a_matrix_.value_ = R.data
+        self._lock = Lock()  # one solver, one solve at a time
         self._columns = np.arange(columns, dtype=np.int32)
         self._model: Any = highspy.Highs()
         for option, value in (
@@ -135,11 +139,12 @@ class LinearProgram:
 
     def minimise(self, q: Array) -> Array | None:
         """A vertex that minimises <q, v>; None where the program is unbounded or infeasible."""
-        self._model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
-        self._model.run()
-        status = self._model.getModelStatus()
-        if status == highspy.HighsModelStatus.kOptimal:
-            return np.array(self._model.getSolution().col_value)
+        with self._lock:
+            self._model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
+            self._model.run()
+            status = self._model.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return np.array(self._model.getSolution().col_value)
         if status in (
             highspy.HighsModelStatus.kInfeasible,
             highspy.HighsModelStatus.kUnbounded,

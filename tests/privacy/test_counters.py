@@ -1,4 +1,4 @@
-"""Private prefix sums: exact at zero noise, right counts of noises and touches, one law over time, streaming = dense."""
+"""Private prefix sums: exact at zero noise, counts of noises and touches, one law over time, streaming = dense."""
 
 import itertools
 

@@ -250,6 +250,10 @@ def _declarations():
     yield "integer auxiliary", x, lambda v: [cp.norm2(v) <= cp.Variable(integer=True, name="k")], "integer"
     yield "a constant", x, lambda v: [v >= 0, v <= 1, cp.Constant(1) <= 2], "mentions no variable"
     yield "not a constraint", x, lambda v: [v >= 0, True], "number 1"
+    yield "NaN", x, lambda v: [v >= 0, v <= 1, v[0] + v[1] <= np.nan], "NaN"
+    yield "equal to infinity", x, lambda v: [v == np.inf], "infinite"
+    yield "finite set", x, lambda v: [cp.constraints.FiniteSet(v, [1, 2, 5]), v >= 0], "finitely many"
+    yield "no list", x, lambda v: None, "list"
     yield "one constraint, no list", x, lambda v: v >= 0, "list"
     yield "not a variable", 2 * x, lambda v: [v >= 0], "cvxpy Variable"
 

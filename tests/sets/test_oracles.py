@@ -1,6 +1,11 @@
 """Linear minimisation, projection, support, bounds and the barrier argmin against a plain cvxpy solve."""
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import cvxpy as cp
+import networkx as nx
 import numpy as np
 import pytest
 from declared_sets import DECLARED
@@ -188,3 +193,54 @@ def test_oracles_refuse_what_is_not_a_number(bad):
         X.argmin(np.full(4, 1j))
     with pytest.raises(ValueError, match="shape"):
         X.project(np.zeros(5))
+
+
+def test_sets_can_be_pickled_copied_and_shared_by_threads():
+    rng = np.random.default_rng(26)
+    covectors = rng.standard_normal((40, 4))
+    for name in ("polytope", "log_sum_exp", "norm1", "norm2"):
+        X = DecisionSet(*DECLARED[name]())
+        expected = np.array([(c * X.argmin(c)).sum() for c in covectors])
+        twins = copy.deepcopy(X), pickle.loads(pickle.dumps(X))
+        for twin in twins:
+            assert (covectors[0] * twin.argmin(covectors[0])).sum() == pytest.approx(expected[0], abs=1e-6)
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(X.argmin, covectors))
+            assert all(pool.map(X.contains, answers))
+        assert np.allclose((covectors * answers).sum(axis=1), expected, atol=1e-6)
+
+
+def test_balls_survive_huge_and_tiny_numbers():
+    x = cp.Variable(3, name="x")
+    X = DecisionSet(x, [cp.norm2(x) <= 1])
+    for size in (1e300, 1e-300):
+        assert np.allclose(X.argmin(np.full(3, size)), -np.sqrt(1 / 3))
+    assert np.allclose(X.project(np.full(3, 1e200)), np.sqrt(1 / 3))
+
+
+def test_membership_measures_every_entry_in_its_own_width():
+    x = cp.Variable(3, name="x")
+    X = DecisionSet(x, [x[0] >= 0, x[0] <= 1e6, x[1] + x[2] == 1, x[1:] >= 0])
+    assert X.contains([5, 0.5, 0.5]) and not X.contains([5, 0.5, 0.5005])
+    Y = DecisionSet(x, [x[0] >= 1e6, x[0] <= 1e6 + 1, x[1] == 0, cp.abs(x[2]) <= 1])
+    assert Y.contains([1e6 + 0.5, 0, 0]) and not Y.contains([1e6 + 0.5, 1e-7, 0])
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15])
+def test_random_flows_have_the_dimension_of_their_live_part(seed):
+    rng = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(14, 0.22, seed=seed, directed=True)
+    dag = nx.DiGraph([(a, b) for a, b in graph.edges if a < b])
+    dag.add_nodes_from(range(14))
+    reach, back = nx.descendants(dag, 0) | {0}, nx.ancestors(dag, 13) | {13}
+    assert 13 in reach
+    live = dag.subgraph(reach & back)
+    expected = live.number_of_edges() - live.number_of_nodes() + 1
+    edges = list(dag.edges)
+    x = cp.Variable(len(edges), nonneg=True, name="flow")
+    B = np.zeros((14, len(edges)))
+    for k, (a, b) in enumerate(edges):
+        B[a, k], B[b, k] = 1, -1
+    X = DecisionSet(x, [B @ x == np.eye(14)[0] - np.eye(14)[13]])
+    assert X.dim == expected
+    assert X.contains(X.argmin(rng.standard_normal(len(edges))))

@@ -1,4 +1,4 @@
-"""The audit: lower bounds on epsilon by sampling, exact certificates of the counters, and attacks on floating-point noise."""
+"""The audit: lower bounds on epsilon by sampling, exact certificates of counters, attacks on floating-point noise."""
 
 from dpcvx.privacy.audit.likelihood import View, exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, Sampler, audit

@@ -1,7 +1,7 @@
 """From counts to a lower confidence bound on epsilon.
 
 (epsilon, delta)-DP says P[S | a] <= e^epsilon P[S | b] + delta for every event S and neighbouring streams a and b. So
-epsilon >= ln((P[S | a] - delta)/P[S | b]), and Clopper-Pearson bounds on the two probabilities bound epsilon from below.
+epsilon >= ln((P[S | a] - delta)/P[S | b]), and Clopper-Pearson bounds on the probabilities bound epsilon from below.
 """
 
 import numpy as np

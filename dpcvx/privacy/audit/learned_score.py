@@ -1,4 +1,4 @@
-"""A score for mechanisms whose law is not known: logistic regression on whitened outputs and simple functions of them."""
+"""A score where the law is not known: logistic regression on whitened outputs and simple functions of them."""
 
 import numpy as np
 from scipy.optimize import minimize

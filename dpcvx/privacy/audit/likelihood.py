@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular, toeplitz
 from dpcvx.barriers.cone import Array
 from dpcvx.privacy.audit.events import Score
 from dpcvx.privacy.audit.lower_bound import Sampler
-from dpcvx.privacy.audit.outputs import Maker, Runs, node_outputs, prefix_outputs
+from dpcvx.privacy.audit.outputs import Maker, Runs, node_outputs, prefix_outputs, record
 from dpcvx.privacy.counters import Toeplitz
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Law
 
@@ -24,7 +24,7 @@ class View:
 
 
 def laplace_ratio(nodes: Array, first: Array, second: Array, scale: float) -> Array:
-    """ln p(nodes | first)/p(nodes | second) for Laplace noise around the true sums `first` or `second`; sums the last axis."""
+    """ln p(nodes | first)/p(nodes | second) for Laplace noise around true sums; over the last axis."""
     return np.asarray((np.abs(nodes - second) - np.abs(nodes - first)).sum(axis=-1) / scale)
 
 
@@ -57,18 +57,15 @@ def log_ratio(law: Law, nodes: Array, first: Array, second: Array) -> Array:
 
 
 def exact_view(make: Maker, first: Any, second: Any) -> View:
-    """The sharpest view of private sums on two streams (T, *shape): the nodes that differ, or for Toeplitz the stream C x + z."""
+    """The sharpest view of private sums on two streams (T, *shape): the nodes that differ; for Toeplitz C x + z."""
     runs = Runs(make, np.random.default_rng(0), 1)
     return _stream_view(make, first, second) if isinstance(runs.counter, Toeplitz) else _node_view(make, first, second)
 
 
 def _node_view(make: Maker, first: Any, second: Any) -> View:
-    values, law = [], Runs(make, np.random.default_rng(0), 1).sums.plan.law
-    for stream in (first, second):
-        runs = Runs(make, np.random.default_rng(0), 1, keep=None)
-        for loss in stream:
-            runs.take(loss)
-        values.append(np.array([np.ravel(value) for value in runs.recorder.values], dtype=float))
+    rng = np.random.default_rng(0)
+    law = Runs(make, rng, 1).sums.plan.law
+    values = [np.vstack(record(make, stream, rng, 1)[0]).astype(float) for stream in (first, second)]
     moved = np.flatnonzero((values[0] != values[1]).any(axis=1))
     if not moved.size:
         raise ValueError("No node differs between the two streams; there is nothing to audit.")

@@ -53,10 +53,10 @@ def audit(
     confidence: float = CONFIDENCE,
     seed: int | np.random.Generator | None = 0,
 ) -> AuditResult:
-    """A lower confidence bound on the epsilon of a mechanism or a learner, from its outputs on two neighbouring streams.
+    """A lower confidence bound on the epsilon of a mechanism or learner, from its outputs on two neighbouring streams.
 
-    Half of the runs choose an event (and learn the score, where none is given), the other half bounds its probabilities, so the
-    bound is valid whatever was chosen.
+    Half of the runs choose an event (and learn the score, where none is given), the other half bounds its
+    probabilities, so the bound is valid whatever was chosen.
 
     Args:
         first, second: `(rng, n) -> (n, features)`, n independent runs on the first and on the second stream; see
@@ -72,7 +72,7 @@ def audit(
         raise ValueError(f"An audit needs at least 8 runs on each stream, not {samples}.")
     if not claim >= 0 or not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(
-            f"claim must be at least 0, delta in [0, 1) and confidence in (0, 1); {claim}, {delta} and {confidence} came."
+            f"claim must be at least 0, delta in [0, 1), confidence in (0, 1); {claim}, {delta}, {confidence} came."
         )
     rngs = np.random.default_rng(seed).spawn(6)
     half = samples // 2

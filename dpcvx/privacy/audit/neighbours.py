@@ -15,7 +15,7 @@ _ASCENTS = 20
 def worst_neighbours(
     loss_set: LossSet, horizon: int, neighbours: str = "replace", *, norm: int = 1, item: int = 1
 ) -> tuple[Array, Array]:
-    """Streams (T, *shape) that differ in one round, by a diameter ("replace") or between a longest loss and 0 ("zero-out").
+    """Streams (T, *shape) that differ in one round: by a diameter ("replace"), or a longest loss and 0 ("zero-out").
 
     The other rounds are 0, or the centre where 0 is not in the set.
 

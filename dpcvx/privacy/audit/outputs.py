@@ -1,7 +1,7 @@
 """Samplers of whole output sequences: prefixes, nodes and a learner's actions.
 
-`make(rng, n)` builds the private sums under audit: in simulation with `seed=rng, replicas=n`. Where it returns secure sums (it
-then ignores both), n runs are n blocks of coordinates of one counter: the noise of coordinates is independent.
+`make(rng, n)` builds the private sums under audit: in simulation with `seed=rng, replicas=n`. Where it returns secure
+sums (it then ignores both), n runs are n blocks of coordinates of one counter: the noise of coordinates is independent.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,8 @@ class RecordingSource(Source):
 
     Args:
         inner: where the noise comes from.
-        keep: which releases to keep, counted from 0; by default all.
+        keep: which releases to keep, counted from 0; by default all. The others get no noise: theirs would be
+            independent of the kept ones.
     """
 
     def __init__(self, inner: Source, keep: frozenset[int] | None = None) -> None:
@@ -33,26 +34,27 @@ class RecordingSource(Source):
         self._count = 0
 
     def draw(self, values: Array) -> Array:
-        noise = self.inner.draw(values)
-        for value, one in zip(values, noise, strict=True):
-            if self.keep is None or self._count in self.keep:
-                self.values.append(value.copy())
-                self.nodes.append(value + one)
-            self._count += 1
+        kept = [k for k in range(len(values)) if self.keep is None or self._count + k in self.keep]
+        self._count += len(values)
+        noise = np.zeros(values.shape, dtype=values.dtype)
+        if kept:
+            noise[kept] = self.inner.draw(values[kept])
+            self.values += [values[k].copy() for k in kept]
+            self.nodes += [values[k] + noise[k] for k in kept]
         return noise
 
 
 class Runs:
-    """n independent runs of the counter inside private sums, with a look at its nodes.
+    """n independent runs of the counter inside private sums.
 
     Args:
         make: see the module.
         rng, n: handed to `make`.
-        keep: which nodes to record; none by default.
+        around: what to put around the source of the noise.
     """
 
     def __init__(
-        self, make: Maker, rng: np.random.Generator, n: int, keep: frozenset[int] | None = frozenset()
+        self, make: Maker, rng: np.random.Generator, n: int, around: Callable[[Source], Source] | None = None
     ) -> None:
         self.sums = make(rng, n)
         self.n, self.size = n, self.sums.loss_set.size
@@ -60,11 +62,10 @@ class Runs:
             raise ValueError(f"make(rng, n) must return sums with replicas=n, here {n}.")
         if self.sums.secure:
             shape: tuple[int, ...] = (n * self.size,)
-            inner: Source = SecureSource(self.sums.plan.law, n * self.size)
+            source: Source = SecureSource(self.sums.plan.law, n * self.size)
         else:
-            shape, inner = (n, self.size), self.sums._source()
-        self.recorder = RecordingSource(inner, keep)
-        self.counter: Counter = self.sums.plan.make(shape, self.recorder)
+            shape, source = (n, self.size), self.sums._source()
+        self.counter: Counter = self.sums.plan.make(shape, around(source) if around else source)
 
     def take(self, loss: Any) -> None:
         """Add one round's loss to every run, clipped and rounded as the sums under audit do it."""
@@ -86,8 +87,8 @@ class Runs:
 def prefix_outputs(make: Maker, losses: Any, *, padding: bool = True) -> Sampler:
     """A sampler of all prefixes that a stream of losses (T, *shape) releases: (n, T N), in units of the grid.
 
-    Without padding the binary tree is audited as if its padding were known, which only tells more; as many prefixes are released as
-    the counter allows, at most one for each loss and the empty one.
+    Without padding the binary tree is audited as if its padding were known, which only tells more. As many prefixes are
+    released as the counter allows, at most one for each loss and the empty one.
     """
     stream = np.asarray(losses, dtype=float)
 
@@ -105,7 +106,7 @@ def prefix_outputs(make: Maker, losses: Any, *, padding: bool = True) -> Sampler
 
 
 def node_outputs(make: Maker, losses: Any, *, keep: frozenset[int] | None = None) -> Sampler:
-    """A sampler of the noisy nodes behind all prefixes, (n, nodes N), in units of the grid: it tells all that the prefixes tell.
+    """A sampler of the noisy nodes behind all prefixes, (n, nodes N), in units of the grid: they tell all of it.
 
     Args:
         make: see the module.
@@ -115,12 +116,28 @@ def node_outputs(make: Maker, losses: Any, *, keep: frozenset[int] | None = None
     stream = np.asarray(losses, dtype=float)
 
     def sample(rng: np.random.Generator, n: int) -> Array:
-        runs = Runs(make, rng, n, keep)
-        for loss in stream:
-            runs.take(loss)
-        return np.hstack([runs.blocks(node) for node in runs.recorder.nodes])
+        return np.hstack(record(make, stream, rng, n, keep)[1])
 
     return sample
+
+
+def record(
+    make: Maker, losses: Any, rng: np.random.Generator, n: int, keep: frozenset[int] | None = None
+) -> tuple[list[Array], list[Array]]:
+    """True sums and noisy nodes of n runs on a stream, one array (n, N) for each node, in units of the grid."""
+    recorders: list[RecordingSource] = []
+
+    def around(source: Source) -> Source:
+        recorders.append(RecordingSource(source, keep))
+        return recorders[0]
+
+    runs = Runs(make, rng, n, around)
+    (recorder,) = recorders
+    for loss in losses:
+        if keep is not None and len(recorder.nodes) == len(keep):
+            break
+        runs.take(loss)
+    return [runs.blocks(value) for value in recorder.values], [runs.blocks(node) for node in recorder.nodes]
 
 
 def learner_outputs(factory: Callable[[np.random.Generator], Any], losses: Any) -> Sampler:

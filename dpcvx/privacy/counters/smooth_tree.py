@@ -68,11 +68,13 @@ class SmoothTree(Counter):
         if not count:
             return
         top = self.terms - count
-        values = np.zeros((count, *self.shape), dtype=self.dtype)
-        values[0] = self.total - self._covered[top]
-        noise = self.source.draw(values)
-        if self._carried.dtype != noise.dtype:
-            noise = noise.astype(self.dtype)
-        np.cumsum(noise, axis=0, out=noise)
-        self._carried[top + 1 :] = self._carried[top] + noise
-        self._covered[top + 1 :] = self.total
+        if not self.source.needs_values:
+            noise = self.source.draw(self._covered[:count])
+        else:
+            values = np.zeros((count, *self.shape), dtype=self.dtype)
+            values[0] = self.total - self._covered[top]
+            noise = self.source.draw(values)
+            self._covered[top + 1 :] = self.total
+        if count > 1:
+            noise = np.cumsum(noise, axis=0)
+        np.add(self._carried[top], noise, out=self._carried[top + 1 :])

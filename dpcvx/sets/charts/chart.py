@@ -136,6 +136,16 @@ class Chart(ABC):
     def gradient(self, z: Array) -> Array:
         return self.gradient_of(self.cones.gradient(self.slack(z)))
 
+    def moving(self) -> Array:
+        """1 for the entries of x that vary over the set, 0 for those that are fixed."""
+        rng = np.random.default_rng(0)
+        step = self.push(
+            self.tangential(rng.standard_normal(self.width))
+            if not self.auxiliaries
+            else rng.standard_normal(self.width)
+        )
+        return np.asarray(np.abs(step) > 1e-13 * np.abs(step).max(initial=0.0), dtype=float)
+
     def least_width(self) -> float:
         """The least half-width of the Dikin ellipsoid at the centre, in units of its own bounding box."""
         axes = self.push(self.factor(np.zeros(self.size)).half_solve(np.eye(self.dim)))

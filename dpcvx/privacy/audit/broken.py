@@ -1,0 +1,162 @@
+"""Deliberately wrong mechanisms, each with one of the mistakes that are easy to make: the audit must flag every one.
+
+They exist to show that the audit has power and are used for nothing else. Each claims the epsilon it was asked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from dpcvx.barriers.cone import Array
+from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree
+from dpcvx.privacy.counters.toeplitz import factors
+from dpcvx.privacy.noise import Source
+from dpcvx.privacy.plan import Plan
+from dpcvx.privacy.prefix_sums import PrivateSums
+
+Build = Callable[[int, tuple[int, ...], Source], Counter]
+
+
+@dataclass(frozen=True)
+class BrokenPlan(Plan):
+    """A plan that builds another counter than it was calibrated for."""
+
+    build: Build | None = None
+
+    def make(self, shape: tuple[int, ...], source: Source) -> Counter:
+        return self.build(self.horizon, shape, source) if self.build else super().make(shape, source)
+
+
+class BrokenSums(PrivateSums):
+    """Private sums whose plan is spoilt after it was made; simulation only."""
+
+    def _begin(self, horizon: int) -> None:
+        super()._begin(horizon)
+        self.plan = self._spoil(replace(self.plan, epsilon=self._settings["epsilon"]))
+        self._counter = self.plan.make((*self.leading, self.loss_set.size), self._source())
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return plan
+
+
+def _scaled(plan: Plan, factor: float) -> Plan:
+    return replace(plan, law=replace(plan.law, scale=plan.law.scale * factor))
+
+
+def _building(plan: Plan, build: Build) -> Plan:
+    return BrokenPlan(**{field.name: getattr(plan, field.name) for field in fields(plan)}, build=build)
+
+
+class HalfTheNoise(BrokenSums):
+    """Half the scale."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _scaled(plan, 1 / 2)
+
+
+class RadiusForDiameter(BrokenSums):
+    """The radius of the loss set where its diameter belongs."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _scaled(plan, float(self.loss_set.radius(1)) / float(self.loss_set.diameter(1)))
+
+
+class NaturalLogarithm(BrokenSums):
+    """ln T levels instead of log2 T."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _scaled(plan, float(np.log(plan.horizon)) / plan.touches)
+
+
+class MissingCeiling(BrokenSums):
+    """log2 T levels without rounding up."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _scaled(plan, float(np.log2(plan.horizon)) / plan.touches)
+
+
+class LastPrefixReleased(BrokenSums):
+    """L~_T is released too, with the levels of L~_0, ..., L~_{T-1}: one too few."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _building(plan, lambda horizon, shape, source: BinaryTree(horizon + 1, shape, source))
+
+
+class PaperUnderReplace(BrokenSums):
+    """The paper's scale, which takes the radius and claims "replace"; make it with calibration="paper"."""
+
+
+class ReusingTree(BinaryTree):
+    """A binary tree whose new node takes over the noise of a node that it absorbs."""
+
+    def _advance(self, item: Array) -> Array:
+        kept = self._noises.get(0)
+        super()._advance(item)
+        if kept is not None:
+            new = (self.items & -self.items).bit_length() - 1
+            self._noises[new] = kept
+        return self._padded()
+
+
+class NodeNoiseReused(BrokenSums):
+    """A binary tree that reuses the noise of nodes."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _building(plan, ReusingTree)
+
+
+class OneZeroTooFew(BrokenSums):
+    """A smooth tree calibrated for z - 1 releases of an item instead of z."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _scaled(plan, (plan.touches - 1) / plan.touches)
+
+
+class ReusingSmoothTree(SmoothTree):
+    """A smooth tree whose new highest node takes over the noise of the dropped node in its place."""
+
+    def _renew(self, count: int) -> None:
+        top = self.terms - count
+        old = self._carried[top + 1] - self._carried[top]
+        super()._renew(count)
+        if self.items:
+            self._carried[top + 1 :] += old - (self._carried[top + 1] - self._carried[top])
+
+
+class DroppedNoiseReused(BrokenSums):
+    """A smooth tree that reuses the noise of dropped nodes."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _building(plan, ReusingSmoothTree)
+
+
+class UnorderedSmoothTree(SmoothTree):
+    """A smooth tree that takes the codewords in the order of their mirror images."""
+
+    def _start(self) -> Array:
+        bits = self.touches + self.terms
+        words = [word for word in range(1 << bits) if word.bit_count() == self.terms]
+        self._words = sorted(words, key=lambda word: f"{word:0{bits}b}"[::-1])
+        return super()._start()
+
+    def _advance(self, item: Array) -> Array:
+        old, new = self._words[self.items - 1], self._words[self.items]
+        highest = (old ^ new).bit_length()
+        self._renew((new & ((1 << highest) - 1)).bit_count())
+        return np.asarray(self._carried[self.terms])
+
+
+class CodewordsOutOfOrder(BrokenSums):
+    """A smooth tree with the codewords in a wrong order: an item enters more than z nodes."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        return _building(plan, UnorderedSmoothTree)
+
+
+class SensitivityOfB(BrokenSums):
+    """A Toeplitz counter calibrated by the norm of B where that of C belongs; B and C are nearly the same matrix."""
+
+    def _spoil(self, plan: Plan) -> Plan:
+        f = factors(plan.horizon)
+        return _scaled(plan, float(f.row_norm(f.size)) / f.sensitivity)
