@@ -6,6 +6,7 @@ seed; the simulated source needs a generator and is never private.
 """
 
 import copy
+import math
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpcvx.barriers.cone import Array
+
+_BLOCK = 4096  # numbers that a simulation draws at once
 
 
 @dataclass(frozen=True)
@@ -156,13 +159,11 @@ class SecureSource(Source):
             )
         if values.dtype != np.int64:
             raise TypeError(f"Secure noise is added to 64-bit integers, not to {values.dtype}.")
-        noise = np.empty_like(values)
-        for index in np.ndindex(values.shape[:-1]):
-            exact = values[index].tolist()
-            if len(exact) != self._size:
-                raise ValueError(f"A release of {len(exact)} entries from a source for {self._size}.")
-            noise[index] = np.array(self._release(exact), dtype=np.int64) - values[index]
-        return noise
+        if values.shape[-1] != self._size:
+            raise ValueError(f"A release of {values.shape[-1]} entries from a source for {self._size}.")
+        exact = values.reshape(-1, self._size).tolist()
+        released = np.array([self._release(row) for row in exact], dtype=np.int64)
+        return np.asarray(released.reshape(values.shape) - values)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SecureSource":
         raise copy.Error("A secure noise source cannot be copied: two learners would release the same private state.")
@@ -175,13 +176,20 @@ class SecureSource(Source):
 
 
 class SimulatedSource(Source):
-    """NumPy's generator: fast and reproducible, not private."""
+    """NumPy's generator: fast and reproducible, not private. Small draws are made in blocks."""
 
     secure = False
     needs_values = False
 
     def __init__(self, law: Law, rng: np.random.Generator) -> None:
         self._law, self.rng = law, rng
+        self._block = np.zeros((0,))
+        self._used = 0
 
     def draw(self, values: Array) -> Array:
-        return self._law.simulate(self.rng, values.shape)
+        count, shape = len(values), values.shape[1:]
+        if self._block.shape[1:] != shape or self._used + count > len(self._block):
+            rows = max(count, _BLOCK // max(1, math.prod(shape)))
+            self._block, self._used = self._law.simulate(self.rng, (rows, *shape)), 0
+        self._used += count
+        return self._block[self._used - count : self._used]

@@ -65,7 +65,7 @@ class LossSet:
     def clip_vectors(self, flat: Array) -> Array:
         """`clip` on vectors."""
         if isinstance(self._body, BoxBody):
-            return np.clip(flat, self._body.lower, self._body.upper)
+            return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
         if flat.any():
             reach = 1e12 * max(float(self.radius(np.inf)), 1e-100)
             flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))

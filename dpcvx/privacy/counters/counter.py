@@ -44,7 +44,7 @@ class Counter(ABC):
         """Take the next item; raises `HorizonError`, and changes nothing, past the horizon."""
         if self.items >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; the item was not taken.")
-        self.total = self.total + item
+        self.total += item
         self.items += 1
         if self.items < self.horizon:
             self._noise = self._advance(item)

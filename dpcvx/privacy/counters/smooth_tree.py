@@ -61,7 +61,7 @@ class SmoothTree(Counter):
         run = ((word ^ carried) // lowest).bit_length() - 1  # length of the lowest run of ones
         self._codeword = carried | (((word ^ carried) // lowest) >> 2)
         self._renew(run)
-        return np.asarray(self._carried[self.terms])
+        return self._carried[-1]
 
     def _renew(self, count: int) -> None:
         """Replace the lowest `count` nodes: the first takes what they covered and the new item, the rest is empty."""
@@ -75,6 +75,8 @@ class SmoothTree(Counter):
             values[0] = self.total - self._covered[top]
             noise = self.source.draw(values)
             self._covered[top + 1 :] = self.total
-        if count > 1:
-            noise = np.cumsum(noise, axis=0)
-        np.add(self._carried[top], noise, out=self._carried[top + 1 :])
+        noise[0] += self._carried[top]
+        if count == 1:
+            self._carried[-1] = noise[0]
+        else:
+            np.add.accumulate(noise, axis=0, out=self._carried[top + 1 :])
