@@ -13,11 +13,13 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
+from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.sets import DecisionSet, LossSet
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Certificate",
     "DecisionSet",
     "DeclarationError",
     "DegenerateSetError",
@@ -27,8 +29,10 @@ __all__ = [
     "LossOutOfSetError",
     "LossSet",
     "OracleError",
+    "PrivateSums",
     "ProtocolError",
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
+    "compose",
 ]
