@@ -23,6 +23,16 @@ from dpcvx.sets.newton import decrement, minimise
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
 
+def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) -> float:
+    """The bound of max <c, x> that nonnegative multipliers of the slacks prove, whatever solver they came from."""
+    middle = float(c @ chart.x0)
+    linear = chart.joint(chart.pull(c))
+    missing = float(np.linalg.norm(chart.tangential(linear + chart.gradient_of(multipliers))))
+    reach = 1.01 * (nu + 2 * np.sqrt(nu))
+    terms = np.abs(multipliers) @ np.abs(chart.s0) + np.abs(c) @ np.abs(chart.x0)
+    return float(middle + multipliers @ chart.s0 + missing * reach + 1e-14 * terms)
+
+
 def upper_bound(chart: Chart, nu: float, c: Array) -> float:
     """A number that is at least max <c, x> over the set, and above it by about 1e-9 of the set's width along c."""
     middle = float(c @ chart.x0)

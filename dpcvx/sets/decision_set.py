@@ -220,6 +220,14 @@ class DecisionSet:
         if self._form is not None and self._slow is None:
             exact = float(flat @ self._form.argmin(-flat))
             return exact + 1e-14 * float(np.abs(flat) @ np.abs(self._form.argmin(-flat)))
+        if isinstance(self._generic, PolyhedralOracles):
+            multipliers = self._generic.multipliers(flat)
+            if multipliers is not None:
+                proved = bounds.bound_by_multipliers(self._chart, self.nu, flat, multipliers)
+                if proved <= float(flat @ self._generic.argmin(-flat)) + 1e-9 * self._extent * float(
+                    np.abs(flat).max()
+                ):
+                    return proved
         return bounds.upper_bound(self._chart, self.nu, flat)
 
     def project(self, point: Any) -> Array:

@@ -161,7 +161,7 @@ def implicit_equalities(conic: ConicSet) -> Array:
         if stays.all():
             break
         flat_rows = flat_rows[stays]
-    return flat_rows
+    return np.asarray(flat_rows)
 
 
 def _zoomed(conic: ConicSet, v: Array) -> ConicSet:

@@ -152,6 +152,15 @@ class PolyhedralOracles(ConicOracles):
         answer = self._vertices.minimise(q / (np.abs(q).max() or 1.0))
         return super().argmin(c) if answer is None else self._form.inside(answer)
 
+    def multipliers(self, c: Array) -> Array | None:
+        """Multipliers of the inequality rows that bound max <c, x>, for the slacks of the chart."""
+        q = self._form.P.T @ c
+        size = np.abs(q).max() or 1.0
+        if self._vertices.minimise(-q / size) is None:
+            return None
+        scale = self._form.s0 / self._chart.s0  # rows of the form over rows of the chart
+        return np.asarray(size * scale * self._vertices.inequality_duals(self._form.A))
+
     def project(self, p: Array) -> Array:
         found = None if self._nearest is None else self._nearest.project(p)
         return super().project(p) if found is None else found

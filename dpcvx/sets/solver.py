@@ -137,6 +137,17 @@ class LinearProgram:
         """The multipliers of the rows at the last solution."""
         return np.array(self._model.getSolution().row_dual)
 
+    def inequality_duals(self, A: sparse.csr_array) -> Array:
+        """The multipliers, at least 0, of the rows of A for a program made by `over`, at the last solution."""
+        solution = self._model.getSolution()
+        rows, columns = np.array(solution.row_dual), np.array(solution.col_dual)
+        single = np.diff(A.indptr) == 1
+        multipliers = np.empty(A.shape[0])
+        multipliers[~single] = -rows[: int((~single).sum())]
+        coefficient = A[single].data
+        multipliers[single] = -columns[A[single].indices] / coefficient
+        return np.maximum(multipliers, 0.0)
+
     def minimise(self, q: Array) -> Array | None:
         """A vertex that minimises <q, v>; None where the program is unbounded or infeasible."""
         with self._lock:

@@ -21,6 +21,7 @@ from dpcvx.sets.solver import LinearProgram
 _SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
 _FACE = 1e-8  # by which the faces it reached are held
 _SAME = 1e-5  # distance below which a point is the vertex
+_PATHS = 8  # tries of peeling
 _TIGHT = 1e-9  # slack, relative to the slack at the centre, below which a constraint counts as reached
 
 
@@ -76,7 +77,15 @@ class VertexPeeling:
         self._form, self._dim = form, dim
 
     def sample(self, x: Array, rng: np.random.Generator) -> Array:
-        """A random vertex with mean x."""
+        """A random vertex with mean x; a path on which rounding loses the face is tried anew."""
+        for _ in range(_PATHS - 1):
+            try:
+                return self._peel(x, rng)
+            except OracleError:
+                continue
+        return self._peel(x, rng)
+
+    def _peel(self, x: Array, rng: np.random.Generator) -> Array:
         form = self._form
         P = form.P / form.size
         p = (x - form.x0) / form.size

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 from dpcvx import HorizonError
 from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
@@ -147,9 +148,12 @@ def test_noise_has_one_law_over_time(kind, options):
     # and by sampling: 20,000 replicas; the variance of a sum of k Laplace noises has relative deviation below
     # sqrt(5/20000) = 0.016, so 6 of them are exceeded with probability below 1e-8 for each of 32 times
     counter = kind(32, (20_000, 1), SimulatedSource(Laplace(1.0), np.random.default_rng(0)), **options)
+    first = counter.prefix.copy()
     for _ in range(32):
         assert counter.prefix.var() == pytest.approx(2 * counter.terms, rel=0.1)
         counter.update(np.zeros(1))
+        if counter.items in (13, 31):  # two samples of the same law: the p-value is below 1e-8 with probability 1e-8
+            assert ks_2samp(first.ravel(), counter.prefix.ravel()).pvalue > 1e-8
 
 
 @pytest.mark.parametrize("horizon", [2, 3, 5, 17, 64])

@@ -61,7 +61,7 @@ class SmoothTree(Counter):
         run = ((word ^ carried) // lowest).bit_length() - 1  # length of the lowest run of ones
         self._codeword = carried | (((word ^ carried) // lowest) >> 2)
         self._renew(run)
-        return self._carried[-1]
+        return np.asarray(self._carried[-1])
 
     def _renew(self, count: int) -> None:
         """Replace the lowest `count` nodes: the first takes what they covered and the new item, the rest is empty."""
