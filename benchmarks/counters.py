@@ -1,4 +1,4 @@
-"""Speed of the private counters as ratios to the noise that they draw, measured in the same run; exits with the missed goals.
+"""Speed of the private counters as ratios to the noise that they draw; exits with the number of missed goals.
 
     python benchmarks/counters.py
 """

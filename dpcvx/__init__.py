@@ -14,6 +14,7 @@ from dpcvx.errors import (
     UnsupportedConeError,
 )
 from dpcvx.privacy import Certificate, PrivateSums, compose
+from dpcvx.privacy.audit import audit
 from dpcvx.sets import DecisionSet, LossSet
 
 __version__ = "0.1.0"
@@ -34,5 +35,6 @@ __all__ = [
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
+    "audit",
     "compose",
 ]

@@ -10,7 +10,7 @@ from dpcvx.privacy.toeplitz import prefix_lower_bound
 def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:
     """(counter, unit, standard deviation of one coordinate of the worst prefix, ratio to the lower bound or None).
 
-    Laplace noise in units of D1/epsilon, Gaussian noise in units of D2 times the noise multiplier sigma/D2 of a release.
+    Laplace noise in units of D1/epsilon, Gaussian noise in units of D2 times the multiplier sigma/D2 of one release.
     """
     levels, padding = tree_levels(horizon), horizon.bit_length() - 1
     zeros, ones = codeword_shape(horizon, False)

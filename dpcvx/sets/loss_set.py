@@ -56,7 +56,7 @@ class LossSet:
     def clip(self, loss: Any) -> Array:
         """The nearest loss of the set in the Euclidean norm, on leading batch axes.
 
-        Losses more than 1e12 times as large as the set are first scaled down to that, so that any finite loss can be
+        Losses more than 1e6 times as large as the set are first scaled down to that, so that any finite loss can be
         clipped.
         """
         flat = self._set.flatten(loss, "loss")
@@ -67,7 +67,7 @@ class LossSet:
         if isinstance(self._body, BoxBody):
             return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
         if flat.any():
-            reach = 1e12 * max(float(self.radius(np.inf)), 1e-100)
+            reach = 1e6 * max(float(self.radius(np.inf)), 1e-100)
             flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
         return self._set.flatten(self._set.project(self._set.unflatten(flat)))
 

@@ -104,7 +104,7 @@ def nearest(chart: Chart, target: Array, gap: float) -> Array:
             gradient = eta * (linear + Q @ z) + chart.gradient(z)
             H = hessian(chart, z) + eta * Q
             jacobi = 1 / np.sqrt(np.diagonal(H))
-            step = -jacobi * np.linalg.solve(jacobi[:, None] * H * jacobi, jacobi * gradient)
+            step = -jacobi * np.linalg.lstsq(jacobi[:, None] * H * jacobi, jacobi * gradient, rcond=1e-15)[0]
             left = _root(-(gradient @ step))
             if left < 0.1:
                 break

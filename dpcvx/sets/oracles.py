@@ -22,7 +22,8 @@ from dpcvx.sets.newton import minimise, nearest
 from dpcvx.sets.solver import ConeProgram, LinearProgram
 
 _INSIDE = 1e-11  # slack, relative to the slack at the centre, that a returned point may lack
-_ACCURACY = 1e-9  # asked of the interior-point method, relative
+_TOLERANCE = 1e-8  # asked of the interior-point method, relative
+_ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
 _POOR = 1e-7  # share of the way to the centre above which a solver's answer is poor
 _ACTIVE_SET_LIMIT = 200  # dimension up to which projections run on the dense active-set method
 
@@ -97,13 +98,13 @@ class ConicOracles:
     @cached_property
     def _linear(self) -> ConeProgram:
         f = self._form
-        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_ACCURACY)
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_TOLERANCE)
 
     @cached_property
     def _quadratic(self) -> ConeProgram:
         f = self._form
         Q = sparse.csc_array(f.P.T @ f.P) / f.size**2
-        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_ACCURACY)
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_TOLERANCE)
 
     def argmin(self, c: Array) -> Array:
         q = self._form.P.T @ c

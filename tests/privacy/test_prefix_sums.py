@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from dpcvx import HorizonError, LossOutOfSetError, LossSet
+from dpcvx import HorizonError, LossOutOfSetError, LossSet, ProtocolError
 from dpcvx.privacy import PrivateSums, compose, plan
 from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
 from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
@@ -230,6 +230,37 @@ def test_secure_noise_has_no_seed_and_is_never_shared():
     first = SecureSource(Laplace(1e6), 4).draw(np.zeros((1, 4), dtype=np.int64))
     np.random.seed(0)  # noqa: NPY002
     assert not np.array_equal(first, SecureSource(Laplace(1e6), 4).draw(np.zeros((1, 4), dtype=np.int64)))
+
+
+@pytest.mark.parametrize("options", [{"counter": "tree"}, {"counter": "smooth"}, {"delta": 1e-6}])
+def test_an_interrupted_update_ends_the_releases(options):
+    # the new sum with the old noise would differ from the last release by exactly the loss
+    sums = PrivateSums(LOSS_SETS["unit box"], 64, 0.01, **options)
+    sums.update(np.zeros(4))
+
+    def interrupted(values):
+        raise KeyboardInterrupt
+
+    sums._counter.source.draw = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        sums.update(np.full(4, 0.625))
+    with pytest.raises(ProtocolError, match="interrupted"):
+        _ = sums.prefix
+    with pytest.raises(ProtocolError, match="interrupted"):
+        sums.update(np.zeros(4))
+
+
+def test_any_finite_loss_can_be_clipped_to_any_set():
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 6))
+        z = cp.Variable(n, name="z")
+        rows = rng.normal(size=(12, n))
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        Y = LossSet(z, [rows @ z <= rng.uniform(0.3, 1, 12), cp.norm(z, 2) <= 3])
+        for size in (1.0, 1e3, 1e9, 1e300):
+            for _ in range(2):
+                assert Y.contains(Y.clip(size * rng.normal(size=n)))
 
 
 def _draw_in_child(source, results):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dpcvx.barriers.cone import Array
-from dpcvx.errors import HorizonError
+from dpcvx.errors import HorizonError, ProtocolError
 from dpcvx.privacy.noise import Source
 
 
@@ -29,6 +29,7 @@ class Counter(ABC):
             raise ValueError(f"The horizon must be at least 1, not {horizon}.")
         self.horizon, self.shape, self.source = int(horizon), shape, source
         self.items = 0
+        self._torn = False
         self.dtype = np.int64 if source.secure else np.float64
         self.total = np.zeros(shape, dtype=self.dtype)  # the true sum: private
         self._noise = self._start()
@@ -36,6 +37,8 @@ class Counter(ABC):
     @property
     def prefix(self) -> Array:
         """L~_t for the t items so far, in units of the grid; asking twice gives the same release."""
+        if self._torn:
+            self._refuse()
         if self.items >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
         return np.asarray(self.total + self._noise)
@@ -44,10 +47,17 @@ class Counter(ABC):
         """Take the next item; raises `HorizonError`, and changes nothing, past the horizon."""
         if self.items >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; the item was not taken.")
+        if self._torn:
+            self._refuse()
+        self._torn = True  # until the new noise is there: the new sum with the old noise would show the item
         self.total += item
         self.items += 1
         if self.items < self.horizon:
             self._noise = self._advance(item)
+        self._torn = False
+
+    def _refuse(self) -> None:
+        raise ProtocolError("An update was interrupted before its noise was drawn; this counter releases nothing more.")
 
     @abstractmethod
     def _start(self) -> Array:

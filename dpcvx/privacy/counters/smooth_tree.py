@@ -18,6 +18,8 @@ from dpcvx.barriers.cone import Array
 from dpcvx.privacy.counters.counter import Counter
 from dpcvx.privacy.noise import Source
 
+_SHORT = 4  # nodes up to which a loop is faster than a cumulative sum
+
 
 @lru_cache(maxsize=1024)
 def codeword_shape(horizon: int, balanced: bool) -> tuple[int, int]:
@@ -75,8 +77,10 @@ class SmoothTree(Counter):
             values[0] = self.total - self._covered[top]
             noise = self.source.draw(values)
             self._covered[top + 1 :] = self.total
-        noise[0] += self._carried[top]
-        if count == 1:
-            self._carried[-1] = noise[0]
-        else:
-            np.add.accumulate(noise, axis=0, out=self._carried[top + 1 :])
+        carried = self._carried
+        if count > _SHORT:
+            noise[0] += carried[top]
+            np.add.accumulate(noise, axis=0, out=carried[top + 1 :])
+            return
+        for i in range(count):
+            np.add(carried[top + i], noise[i], out=carried[top + i + 1])

@@ -68,6 +68,5 @@ class Toeplitz(Counter):
 
     @property
     def prefix(self) -> Array:
-        if self._c is None or self.items >= self.horizon:
-            return super().prefix
-        return self._noise
+        exact = super().prefix  # raises where nothing may be released
+        return exact if self._c is None else self._noise
