@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcvx.barriers.cone import Array
 
-_BLOCK = 4096  # numbers that a simulation draws at once
+_BLOCK = 8192  # numbers that a simulation draws at once
 
 
 @dataclass(frozen=True)
