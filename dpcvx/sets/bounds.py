@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError
+from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, Factor
 from dpcvx.sets.newton import decrement, minimise
 
@@ -75,6 +76,19 @@ def _dual(chart: Chart, factor: Factor, linear: Array, eta: float, slack: Array,
         step = step + factor.solve(eta * missing)
     assert best is not None
     return best
+
+
+def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
+    """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the centre blown up."""
+    reach = 1.01 * (nu + 2 * np.sqrt(nu)) * chart.column_widths()
+    lower, upper = chart.v0 - reach, chart.v0 + reach
+    single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral
+    rows = conic.A[single]
+    bound, up = conic.b[single] / rows.data, rows.data > 0
+    np.minimum.at(upper, rows.indices[up], bound[up])
+    np.maximum.at(lower, rows.indices[~up], bound[~up])
+    middle, half = conic.point((lower + upper) / 2), abs(conic.P) @ ((upper - lower) / 2)
+    return middle - half, middle + half
 
 
 def norm_bound(p: float, lower: Array, upper: Array, one_norm: float, outer_radius: float) -> float:

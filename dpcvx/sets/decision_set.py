@@ -241,7 +241,11 @@ class DecisionSet:
         return self.unflatten(self._chart.point(minimise(self._chart, c, z).z))
 
     def bounding_box(self) -> tuple[Array, Array]:
-        """The least and largest value of each entry, certified from outside: (lower, upper)."""
+        """The least and largest value of each entry, certified from outside: (lower, upper).
+
+        Above 2,000 entries, and where no closed form is known, it is loose: the declared bounds of single entries and a
+        blown-up Dikin ellipsoid.
+        """
         lower, upper = self._box
         return self.unflatten(lower.copy()), self.unflatten(upper.copy())
 
@@ -249,6 +253,8 @@ class DecisionSet:
     def _box(self) -> tuple[Array, Array]:
         if self._form is not None:
             return self._form.box()
+        if self.size > DENSE_LIMIT:
+            return bounds.loose_box(self._conic, self._chart, self.nu)
         units = np.eye(self.size)
         upper = np.array([self.support_bound(self.unflatten(unit)) for unit in units])
         lower = np.array([-self.support_bound(self.unflatten(-unit)) for unit in units])
@@ -297,6 +303,8 @@ class DecisionSet:
 
     @cached_property
     def _vertices(self) -> VertexWalk | VertexPeeling:
+        if self._chart.width > DENSE_LIMIT:
+            raise UnsupportedConeError(f"Vertices of sets of {self.size} entries need an own vertex_sampler.")
         if self._chart.auxiliaries:
             return VertexPeeling(self.centred_form, self.dim)
         return VertexWalk(self._chart)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpcvx.barriers.cone import Array
-from dpcvx.sets.charts import Chart, Factor
+from dpcvx.errors import UnsupportedConeError
+from dpcvx.sets.charts import DENSE_LIMIT, Chart, Factor
 
 SHRINK = 1 - 1e-9  # against rounding: the ellipsoid touches the boundary of the set
 
@@ -71,6 +72,10 @@ class DikinEllipsoid:
     @cached_property
     def _axes(self) -> Array:
         """Rows w_i whose displacements are the axes of the ellipsoid in the user's variable: an orthogonal matrix."""
+        if self.dim > DENSE_LIMIT:
+            raise UnsupportedConeError(
+                f"The axes of an ellipsoid in {self.dim} dimensions are not computed; use sphere or cholesky."
+            )
         displacements = self._chart.push(self._factor_batch(self._factor.half_solve))
         _, w = np.linalg.eigh(displacements @ np.swapaxes(displacements, -1, -2))
         return np.asarray(np.swapaxes(w, -1, -2))

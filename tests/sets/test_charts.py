@@ -25,7 +25,9 @@ def _sets():
     yield "box, ball and budget", x, [x >= -0.5, x <= 0.5, cp.norm2(x) <= 1, rows @ x <= 1, cp.sum(x) == 0]
 
 
-@pytest.mark.parametrize(("name", "variable", "constraints"), list(_sets()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "variable", "constraints"), list(_sets()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_diagonal_and_dense_charts_agree(name, variable, constraints):
     rng = np.random.default_rng(1)
     X = DecisionSet(variable, constraints)

@@ -6,7 +6,7 @@ import pytest
 from declared_sets import DECLARED
 from scipy.sparse.linalg import LinearOperator
 
-from dpcvx import DecisionSet
+from dpcvx import DecisionSet, UnsupportedConeError
 
 
 def _groups():
@@ -170,3 +170,10 @@ def test_a_hundred_thousand_dimensions_cost_no_square_matrix(kind):
     assert isinstance(X.basis, LinearOperator)
     projected = X.basis @ c
     assert np.allclose(X.basis @ projected, projected)
+    lower, upper = X.bounding_box()
+    assert np.all(lower <= X.center) and np.all(X.center <= upper)
+    assert np.isfinite(X.norm_bound(2))
+    with pytest.raises(UnsupportedConeError, match="axes"):
+        X.dikin(X.center).sample(rng, method="eigen")
+    with pytest.raises(UnsupportedConeError, match=r"vertex_sampler|polytope"):
+        X.sample_vertex(X.center, rng)
