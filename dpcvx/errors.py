@@ -2,7 +2,7 @@
 
 
 class DpcvxError(Exception):
-    """Base of every error that dpcvx raises about what the user declared or did."""
+    """Base of the errors about declared sets, oracles and the protocol; wrong arguments raise ValueError."""
 
 
 class DeclarationError(DpcvxError, ValueError):
@@ -34,7 +34,7 @@ class OracleError(DpcvxError, RuntimeError):
 
 
 class ProtocolError(DpcvxError, RuntimeError):
-    """`act` and `update` did not alternate."""
+    """`act` and `update` did not alternate, or an update was interrupted half-way."""
 
 
 class LossOutOfSetError(DpcvxError, ValueError):

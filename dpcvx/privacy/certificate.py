@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.privacy.gaussian import zcdp_epsilon
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -28,6 +30,7 @@ class Certificate:
         grid: the step to whose multiples losses are rounded.
         secure: exact integer noise from the operating system's entropy; otherwise it is a simulation and not private.
         horizon, rounds: rounds allowed (None is unlimited) and used.
+        rho: zero-concentrated privacy behind (epsilon, delta) for Gaussian noise, otherwise None.
         regret_bound: parts of a proved regret bound, or None.
         notes: what else the reader must know.
     """
@@ -73,8 +76,6 @@ class Certificate:
         with np.errstate(over="ignore"):
             epsilon, delta = k * self.epsilon, float(k * np.exp((k - 1) * self.epsilon) * self.delta)
         if self.rho is not None:  # the sensitivity grows k times, rho k^2 times
-            from dpcvx.privacy.gaussian import zcdp_epsilon
-
             epsilon, delta = zcdp_epsilon(k * k * self.rho, self.delta), self.delta
         return replace(
             self,
@@ -137,7 +138,12 @@ class Composition:
         return all(part.secure for part in self.parts)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"epsilon": self.epsilon, "delta": self.delta, "parts": [part.to_dict() for part in self.parts]}
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "secure": self.secure,
+            "parts": [part.to_dict() for part in self.parts],
+        }
 
     def __str__(self) -> str:
         title = f"Composition of {len(self.parts)} certificates: epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"

@@ -7,19 +7,22 @@ suffices, and padding, summing and everything after are post-processing. Gaussia
 of C x: its sensitivity is the column norm of C times that of one loss, plus the rounding of C x.
 """
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, codeword_shape, tree_levels
-from dpcvx.privacy.counters.toeplitz import Toeplitz, stream_sensitivity
+from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, Toeplitz
+from dpcvx.privacy.counters.toeplitz import stream_sensitivity
+from dpcvx.privacy.gaussian import zcdp_epsilon, zcdp_rho
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Law, Source
 from dpcvx.privacy.sensitivity import Grid, Sensitivity, check_neighbours, choose_grid, sensitivity
 from dpcvx.sets import LossSet
 
-COUNTERS = ("tree", "smooth", "toeplitz")
+COUNTERS: dict[str, type[Counter]] = {"tree": BinaryTree, "smooth": SmoothTree, "toeplitz": Toeplitz}
 LAWS = ("laplace", "gaussian", "knorm")
 _UP = 1 + 1e-12  # scales are rounded up
+_LEAST = 1e-9  # scale where nothing moves or nothing is released
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Plan:
     grid: Grid
     sensitivity: Sensitivity
     horizon: int
-    size: int
+    moved: float  # how far one person moves one release, in units; for the Toeplitz counter, the whole stream
     touches: int
     terms: int
     epsilon: float  # what the scale really gives
@@ -42,11 +45,14 @@ class Plan:
 
     def make(self, shape: tuple[int, ...], source: Source) -> Counter:
         """The counter itself."""
-        if self.counter == "tree":
-            return BinaryTree(self.horizon, shape, source)
         if self.counter == "smooth":
             return SmoothTree(self.horizon, shape, source, balanced=isinstance(self.law, Gaussian))
-        return Toeplitz(self.horizon, shape, source)
+        return COUNTERS[self.counter](self.horizon, shape, source)
+
+    @property
+    def mechanism(self) -> str:
+        """The counter in words."""
+        return COUNTERS[self.counter].name
 
 
 def plan(
@@ -73,91 +79,53 @@ def plan(
         rounds_per_person: rounds in which one person's data may appear.
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
     """
-    _check(horizon, epsilon, delta, counter, noise, rounds_per_person, calibration)
+    horizon, rounds_per_person = _whole(horizon, "horizon"), _whole(rounds_per_person, "rounds_per_person")
+    _check(epsilon, delta, counter, noise, calibration)
     check_neighbours(neighbours)
     noise = noise or ("laplace" if delta == 0 else "gaussian")
     counter = counter or ("tree" if calibration == "paper" else "smooth" if noise != "gaussian" else "toeplitz")
-    if noise == "gaussian" and delta == 0:
-        raise ValueError("Gaussian noise needs delta > 0.")
-    if noise != "gaussian" and counter == "toeplitz":
-        raise ValueError('The "toeplitz" counter is for Gaussian noise; give delta > 0, or choose "smooth" or "tree".')
-    if noise != "gaussian" and delta > 0:
-        raise ValueError(f"{noise.capitalize()} noise gives delta = 0; leave delta out.")
-    if calibration == "paper" and counter != "tree":
-        raise ValueError('calibration="paper" is for the binary tree of the paper: counter="tree".')
-    touches, terms = _counts(counter, horizon, noise == "gaussian")
-    norm = 2 if noise == "gaussian" else 1
+    _check_together(counter, noise, delta, calibration)
+    gaussian = noise == "gaussian"
+    touches, terms = COUNTERS[counter].counts(horizon, gaussian)
+    norm = 2 if gaussian else 1
     diameter = float(loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm))
-    guess = max(diameter * rounds_per_person * max(touches, 1) / epsilon, float(np.finfo(float).tiny))
-    if noise == "gaussian":
-        guess = diameter * rounds_per_person * np.sqrt(max(touches, 1) / (2 * _rho(epsilon, delta)))
-    grid = choose_grid(loss_set, horizon, guess)
-    moved = sensitivity(loss_set, norm, neighbours, grid)
-    units = rounds_per_person * moved.units
-    if noise == "laplace":
-        scale = max(touches, 1) * units / epsilon * _UP
-        if calibration == "paper":
-            scale = float(loss_set.radius(1)) * np.log2(horizon) / epsilon / grid.step  # log T, the radius
-            epsilon = touches * units / scale if touches else 0.0
-        law: Law = Laplace(max(scale, 1e-9))
-        return _plan(counter, law, grid, moved, horizon, loss_set.size, touches, terms, epsilon, 0.0, None, calibration)
-    if noise == "knorm":
-        law = _knorm(loss_set, neighbours, grid, max(touches, 1) * rounds_per_person / epsilon * _UP)
-        return _plan(counter, law, grid, moved, horizon, loss_set.size, touches, terms, epsilon, 0.0, None, calibration)
-    rho = _rho(epsilon, delta)
+    per_unit = np.sqrt(max(touches, 1) / (2 * zcdp_rho(epsilon, delta))) if gaussian else max(touches, 1) / epsilon
+    grid = choose_grid(loss_set, horizon, diameter * rounds_per_person * float(per_unit))
+    one = sensitivity(loss_set, norm, neighbours, grid)
+    moved: float = rounds_per_person * one.units
     if counter == "toeplitz":
         largest = float(loss_set.radius(np.inf)) / grid.step + 1
-        total = stream_sensitivity(horizon, loss_set.size, units, largest)
-        sigma = total / np.sqrt(2 * rho) * _UP
-    else:
-        sigma = units * np.sqrt(max(touches, 1) / (2 * rho)) * _UP
+        moved = stream_sensitivity(horizon, loss_set.size, moved, largest)
+    scale = float(per_unit) * moved * _UP
+    rho = zcdp_rho(epsilon, delta) if gaussian else None
     if calibration == "paper":
-        from dpcvx.privacy.gaussian import zcdp_epsilon
-
-        log = np.log2(horizon)
-        sigma = float(loss_set.radius(2)) * log * np.log(max(log, 1.0) / delta) / epsilon / grid.step
-        rho = touches * (units / sigma) ** 2 / 2 if touches else 0.0
-        epsilon = zcdp_epsilon(rho, delta) if rho else 0.0
-    law = Gaussian(max(float(sigma), 1e-9))
-    return _plan(counter, law, grid, moved, horizon, loss_set.size, touches, terms, epsilon, delta, rho, calibration)
-
-
-def _plan(
-    counter: str,
-    law: Law,
-    grid: Grid,
-    moved: Sensitivity,
-    horizon: int,
-    size: int,
-    touches: int,
-    terms: int,
-    epsilon: float,
-    delta: float,
-    rho: float | None,
-    calibration: str,
-) -> Plan:
+        scale = _paper_scale(loss_set, horizon, epsilon, delta) / grid.step
+        loss = (
+            touches * moved / scale if touches and moved else 0.0
+        )  # of one person over all releases, for Laplace noise
+        rho = touches * (moved / scale) ** 2 / 2 if gaussian and loss else None if not gaussian else 0.0
+        epsilon = loss if rho is None else zcdp_epsilon(rho, delta) if rho else 0.0
+    law: Law = Gaussian(max(scale, _LEAST)) if gaussian else Laplace(max(scale, _LEAST))
+    if noise == "knorm":
+        law = _knorm(loss_set, neighbours, grid, max(touches, 1) * rounds_per_person / epsilon * _UP)
     deviation = law.standard_deviation * grid.step
     deviation *= Toeplitz.row_norm(horizon) if counter == "toeplitz" else float(np.sqrt(terms))
     notes = ("the scale is the paper's; epsilon is what that scale gives",) if calibration == "paper" else ()
-    return Plan(counter, law, grid, moved, horizon, size, touches, terms, float(epsilon), delta, rho, deviation, notes)
+    return Plan(
+        counter, law, grid, one, horizon, moved, touches, terms, float(epsilon), delta, rho, float(deviation), notes
+    )
 
 
-def _counts(counter: str, horizon: int, gaussian: bool) -> tuple[int, int]:
-    if counter == "tree":
-        return tree_levels(horizon), horizon.bit_length() - 1
-    if counter == "smooth":
-        return codeword_shape(horizon, gaussian)
-    return min(horizon - 1, 1), min(horizon - 1, 1)
-
-
-def _rho(epsilon: float, delta: float) -> float:
-    from dpcvx.privacy.gaussian import zcdp_rho
-
-    return float(zcdp_rho(epsilon, delta))
+def _paper_scale(loss_set: LossSet, horizon: int, epsilon: float, delta: float) -> float:
+    """lambda = |Y|_1 log T/epsilon (its Theorem 3.1), sigma = |Y|_2 log T log(log T/delta)/epsilon (its appendix)."""
+    log = float(np.log2(horizon))
+    if delta == 0:
+        return float(loss_set.radius(1)) * log / epsilon
+    return float(loss_set.radius(2)) * log * float(np.log(max(log, 1.0) / delta)) / epsilon
 
 
 def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNorm:
-    """K = Y - Y for boxes and balls ("zero-out": the hull of Y and -Y), in units of the grid."""
+    """K = Y - Y for boxes and balls ("zero-out": the smallest symmetric one around Y), in units of the grid."""
     if loss_set.box is not None:
         lower, upper = loss_set.box
         half = upper - lower if neighbours == "replace" else np.maximum(np.abs(lower), np.abs(upper))
@@ -169,17 +137,17 @@ def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNor
     raise ValueError("K-norm noise is sampled exactly for boxes and centred Euclidean balls only.")
 
 
-def _check(
-    horizon: int,
-    epsilon: float,
-    delta: float,
-    counter: str | None,
-    noise: str | None,
-    rounds_per_person: int,
-    calibration: str,
-) -> None:
-    if int(horizon) != horizon or horizon < 1:
-        raise ValueError(f"horizon must be a whole number of at least 1, not {horizon}.")
+def _whole(number: int, name: str) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}.") from None
+    if whole < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {whole}.")
+    return whole
+
+
+def _check(epsilon: float, delta: float, counter: str | None, noise: str | None, calibration: str) -> None:
     if not (np.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be a positive number, not {epsilon}.")
     if not 0 <= delta < 1:
@@ -188,7 +156,18 @@ def _check(
         raise ValueError(f"counter must be one of {', '.join(COUNTERS)}, not {counter!r}.")
     if noise is not None and noise not in LAWS:
         raise ValueError(f"noise must be one of {', '.join(LAWS)}, not {noise!r}.")
-    if int(rounds_per_person) != rounds_per_person or rounds_per_person < 1:
-        raise ValueError(f"rounds_per_person must be a whole number of at least 1, not {rounds_per_person}.")
     if calibration not in ("exact", "paper"):
         raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
+
+
+def _check_together(counter: str, noise: str, delta: float, calibration: str) -> None:
+    if noise == "gaussian" and delta == 0:
+        raise ValueError("Gaussian noise needs delta > 0.")
+    if noise != "gaussian" and counter == "toeplitz":
+        raise ValueError('The "toeplitz" counter is for Gaussian noise; give delta > 0, or choose "smooth" or "tree".')
+    if noise != "gaussian" and delta > 0:
+        raise ValueError(f"{noise.capitalize()} noise gives delta = 0; leave delta out.")
+    if calibration == "paper" and (counter != "tree" or noise == "knorm"):
+        raise ValueError(
+            'calibration="paper" is for the binary tree of the paper: counter="tree" without K-norm noise.'
+        )

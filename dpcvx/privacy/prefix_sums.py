@@ -1,5 +1,6 @@
 """Private running sums of losses: clip, round, count, certify. Every loss of full information goes through here."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -75,28 +76,27 @@ class PrivateSums:
         self._begin(_FIRST_EPOCH if horizon is None else horizon)
 
     def _begin(self, horizon: int) -> None:
-        """A new counter with new noise and an empty sum."""
-        self.plan: Plan = plan(self.loss_set, horizon, **self._settings)
-        if self.secure and self.plan.law.name == "K-norm":
-            raise ValueError('K-norm noise exists only in simulation; give a seed, or leave out noise="knorm".')
-        self._counter: Counter = self.plan.make((*self.leading, self.loss_set.size), self._source())
+        """A new counter with new noise and an empty sum; an interruption leaves the old one."""
+        new = plan(self.loss_set, horizon, **self._settings)
+        counter = new.make((*self.leading, self.loss_set.size), self._source(new))
+        self.plan: Plan = new
+        self._counter: Counter = counter
 
-    def _source(self) -> Source:
-        if self._rng is None:
-            source = SecureSource(self.plan.law, self.loss_set.size)
-            self._check_cost(source)
-            return source
-        return SimulatedSource(self.plan.law, self._rng.spawn(1)[0])
-
-    def _check_cost(self, source: SecureSource) -> None:
-        """The map of one release is OpenDP's: our count of releases times its price must not exceed the claim."""
-        p = self.plan
-        if p.counter == "toeplitz" or not p.touches:
-            return  # one release that is spread over all rounds: its price is the plan's
-        price = p.touches * source.cost(p.sensitivity.units * self.rounds_per_person)
-        allowed = p.epsilon if p.rho is None else p.rho
+    def _source(self, new: Plan) -> Source:
+        if self._rng is not None:
+            return SimulatedSource(new.law, self._rng.spawn(1)[0])
+        source = SecureSource(new.law, self.loss_set.size)
+        # the price of one release is OpenDP's: our count of releases times that must not exceed the claim
+        price = new.touches * source.cost(new.moved)
+        allowed = new.epsilon if new.rho is None else new.rho
         if price > allowed * (1 + 1e-11):
             raise AssertionError(f"The releases cost {price}, more than the {allowed} that the certificate claims.")
+        return source
+
+    def __copy__(self) -> "PrivateSums":
+        if self.secure:
+            raise copy.Error("Secure sums cannot be copied: the same private state would be released twice.")
+        return copy.deepcopy(self)
 
     @property
     def secure(self) -> bool:
@@ -120,14 +120,16 @@ class PrivateSums:
         self.rounds += 1
 
     def _clipped(self, flat: Array) -> Array:
-        if self.on_violation == "raise" and not all(
-            self.loss_set.contains(self.loss_set.unflatten(one)) for one in flat.reshape(-1, self.loss_set.size)
-        ):
+        if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
             raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
         clipped = self.loss_set.clip_vectors(flat)
         if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
             return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
         return clipped
+
+    def _allowed(self, flat: Array) -> bool:
+        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
+        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))
 
     def _rounded(self, clipped: Array) -> Array:
         grid = self.plan.grid
@@ -140,6 +142,9 @@ class PrivateSums:
         """What holds so far and to the end."""
         p = self.plan
         notes = p.notes
+        k_norm = p.law.name == "K-norm"
+        if k_norm:
+            notes = (*notes, "the scale of K-norm noise is in units of K = Y - Y, in whose norm the sensitivity is 1")
         if self.horizon is None:
             notes = (
                 *notes,
@@ -150,11 +155,11 @@ class PrivateSums:
             delta=p.delta,
             neighbours=self.neighbours,
             rounds_per_person=self.rounds_per_person,
-            mechanism={"tree": "binary tree", "smooth": "smooth tree", "toeplitz": "Toeplitz square root"}[p.counter],
+            mechanism=p.mechanism,
             releases_per_loss=p.touches,
             terms_per_prefix=p.terms,
             noise=p.law.name,
-            scale=p.law.scale * p.grid.step,
+            scale=p.law.scale * (1.0 if k_norm else p.grid.step),
             prefix_deviation=p.prefix_deviation,
             sensitivity=p.sensitivity.value,
             sensitivity_norm=p.sensitivity.norm,

@@ -70,7 +70,9 @@ def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Se
         return Sensitivity(norm, _whole(width, norm), grid, "exact", False)
     measure = loss_set.diameter(norm) if replace else loss_set.radius(norm)
     ball = loss_set.centred_ball is not None
-    size = float(measure) * _OUTWARD / grid.step
+    # clipping is exact up to rounding, relative to the size of the set and to where it lies
+    entries = loss_set.size if norm == 1 else math.sqrt(loss_set.size)
+    size = (float(measure) * _OUTWARD + 1e-12 * float(loss_set.radius(np.inf)) * entries) / grid.step
     if not ball:
         lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
         moving = int((upper > lower).sum()) if replace else loss_set.size
@@ -87,7 +89,7 @@ def _whole(width: Array, norm: int) -> int | float:
 
 
 def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
-    """A grid fine against the losses and the noise, and coarse enough that no sum of 64-bit integers can overflow.
+    """A grid fine against the losses, and coarse enough that no sum of 64-bit integers can overflow.
 
     Args:
         loss_set: where the losses lie.
@@ -97,8 +99,10 @@ def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
     Raises:
         OverflowError: where losses, horizon and noise are too far apart for 64-bit integers.
     """
-    largest = max(float(loss_set.radius(np.inf)), float(np.finfo(float).tiny))
-    fine = min(largest * 2.0**-30, max(noise, largest) * 2.0**-20)
+    largest = float(loss_set.radius(np.inf))
+    if largest == 0:
+        return Grid(-30)  # the only loss is 0
+    fine = largest * 2.0**-30
     coarse = max(largest * horizon, noise * 64) * 2.0**-58  # sums below 2^58 units, noise below 2^52
     exponent = int(np.ceil(np.log2(max(fine, coarse))))
     step = 2.0**exponent

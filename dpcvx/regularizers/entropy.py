@@ -25,7 +25,8 @@ class Entropy:
     def __init__(self, decision_set: DecisionSet) -> None:
         self._set = decision_set
         form = decision_set.closed_form
-        self._total = form.total if isinstance(form, Knapsack) and form.is_simplex else None
+        whole = isinstance(form, Knapsack) and form.is_simplex and len(form.lower) == decision_set.size
+        self._total = form.total if isinstance(form, Knapsack) and whole else None
         if self._total is None:
             lower = np.min(decision_set.bounding_box()[0])
             if lower < -1e-7 * decision_set.norm_bound(np.inf):

@@ -43,6 +43,7 @@ class _Columns:
         self._transposed = sparse.csr_array(conic.P.T)
         identity = conic.P.shape[0] == conic.P.shape[1] and (conic.P - sparse.eye_array(conic.columns)).nnz == 0
         self.is_identity = identity and not conic.offset.any()
+        self.is_positive = bool(np.all(conic.P.data > 0)) and not conic.offset.any()
 
     def to_x(self, v: Array) -> Array:
         return v if self.is_identity else self.offset + rows_times(v, self._transposed)
@@ -76,11 +77,11 @@ class Knapsack(ClosedForm):
         self._capacity = np.abs(a) * (upper - lower)
         self._missing = beta - float(a @ self._cheap)
         self._vertices = bool(np.all(self._capacity >= self._missing * (1 - 1e-12)))
-        plain = np.all(lower == 0) and np.ptp(a) == 0 and np.ptp(columns.squares) == 0
+        plain = columns.is_positive and np.all(lower == 0) and np.ptp(a) == 0 and np.ptp(columns.squares) == 0
         self.is_simplex = bool(self._vertices and plain)
         if self.is_simplex:
             self.total = float(columns.to_x(np.full(len(a), beta / a.sum())).sum())  # of the entries of x
-        self.name = "closed form (simplex)" if self.is_simplex else "capped simplex"
+        self.name = "closed form (simplex)" if self.is_simplex else "closed form (capped simplex)"
 
     def argmin(self, c: Array) -> Array:
         c = self._columns.pull(c)

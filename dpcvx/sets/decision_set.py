@@ -39,16 +39,16 @@ class DecisionSet:
 
     Args:
         variable: any real cvxpy variable, of any shape and with any attributes.
-        constraints: cvxpy constraints on it; other variables in them are auxiliary. Parameters are frozen at their
-        values. oracle: an own linear minimiser c -> argmin <c, x>, used by `argmin` and `support`. vertex_sampler: an
-        own (point, rng) -> random vertex with mean point, used by `sample_vertex`. solver: the name of an installed
-        cvxpy solver, through which `argmin` and `project` then run: slow and independent. prune: whether to remove
-        redundant inequalities by linear programs. name: how `summary` calls the set.
+        constraints: cvxpy constraints on it; other variables in them are auxiliary. Parameters keep their values.
+        oracle: an own linear minimiser c -> argmin <c, x>, used by `argmin` and `support`; its answers are not checked.
+        vertex_sampler: an own (point, rng) -> random vertex with mean point, used by `sample_vertex`.
+        solver: an installed cvxpy solver, through which `argmin` and `project` then run: slow and independent.
+        prune: whether to remove redundant inequalities by linear programs.
+        name: how `summary` calls the set.
 
     Raises:
         DeclarationError, EmptySetError, UnboundedSetError, DegenerateSetError, UnsupportedConeError: sentences that
-        name
-            the constraint, the direction or the number at fault.
+            name the constraint, the direction or the number at fault.
     """
 
     def __init__(
@@ -84,8 +84,7 @@ class DecisionSet:
         self._slow = CvxpyOracles(declaration, solver) if solver is not None else None
         self.barrier = SetBarrier(self)
 
-    # --- what was derived
-    # -----------------------------------------------------------------------------------------------
+    # what was derived
 
     @property
     def dim(self) -> int:
@@ -158,8 +157,7 @@ class DecisionSet:
     def _membership(self) -> Membership:
         return Membership(self._conic, self._chart, self._declaration, self._extent)
 
-    # --- oracles
-    # --------------------------------------------------------------------------------------------------------
+    # oracles
 
     @cached_property
     def _generic(self) -> Oracles:
@@ -218,8 +216,8 @@ class DecisionSet:
         """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width."""
         flat = self._one(c, "c")
         if self._form is not None and self._slow is None:
-            exact = float(flat @ self._form.argmin(-flat))
-            return exact + 1e-14 * float(np.abs(flat) @ np.abs(self._form.argmin(-flat)))
+            best = self._form.argmin(-flat)
+            return float(flat @ best + 1e-14 * (np.abs(flat) @ np.abs(best)))
         if isinstance(self._generic, PolyhedralOracles):
             multipliers = self._generic.multipliers(flat)
             if multipliers is not None:
@@ -309,8 +307,7 @@ class DecisionSet:
             return VertexPeeling(self.centred_form, self.dim)
         return VertexWalk(self._chart)
 
-    # --- shapes
-    # ---------------------------------------------------------------------------------------------------------
+    # shapes
 
     def flatten(self, point: Any, what: str = "point") -> Array:
         """Points in the shape of the variable, on any leading axes, as vectors column by column."""
@@ -381,8 +378,7 @@ class DecisionSet:
         widths = self._conic.P.multiply(self._conic.P) @ (self._chart.column_widths() ** 2)
         return float(np.sqrt(np.max(widths, initial=0.0)))
 
-    # --- words
-    # ----------------------------------------------------------------------------------------------------------
+    # words
 
     def summary(self) -> str:
         """What was declared and what was derived, in a few lines."""

@@ -39,9 +39,8 @@ class DikinEllipsoid:
         Args:
             rng: NumPy's generator.
             size: how many for each point; None draws one and leaves the axis out.
-            method: "sphere" (uniform), "cholesky" (signed unit vectors) or "eigen" (signed axes of the ellipsoid).
-            All have
-                mean zero and covariance I/dim.
+            method: "sphere" (uniform), "cholesky" (signed unit vectors) or "eigen" (signed axes of the ellipsoid). All
+                have mean zero and covariance I/dim.
         """
         shape = (() if size is None else (int(size),)) + self._point.shape[:-1]
         if not self.dim:

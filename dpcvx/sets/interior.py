@@ -29,10 +29,9 @@ _THIN = 1e-6  # relative width below which a set is called thin
 
 @dataclass(frozen=True)
 class Centred:
-    """A diagnosed set: its conic form after all reductions, its charts, and the one at the analytic centre."""
+    """A diagnosed set: its conic form after all reductions, and the chart at its analytic centre."""
 
     conic: ConicSet
-    charts: Charts
     chart: Chart
 
 
@@ -41,11 +40,10 @@ def centre(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tup
     for _ in range(20):
         conic, v = strict_point(conic, names)
         conic = fold_on_hull(conic, v)
-        charts = Charts(conic)
-        chart = _analytic_centre(charts, v)
+        chart = _analytic_centre(Charts(conic), v)
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
-            return Centred(conic, charts, chart)
+            return Centred(conic, chart)
         conic = _without_rays(conic, names, variable_name, shape)
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
 

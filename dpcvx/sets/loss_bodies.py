@@ -16,7 +16,7 @@ from dpcvx.sets.closed_forms import Ball, Knapsack, Point
 from dpcvx.sets.decision_set import DecisionSet
 
 _OUTWARD = 1 + 1e-12  # floating-point arithmetic of a formula, rounded outward
-_PAIRS = 4_000_000  # pairs of points compared exactly
+_PAIRS = 200_000_000  # entries of differences of points that are compared exactly
 _ROWS_BY_DIM = {2: 2000, 3: 600, 4: 200, 5: 60, 6: 40, 7: 24, 8: 20}  # rows up to which vertices are enumerated
 
 
@@ -93,9 +93,9 @@ class PointsBody(LossBody):
 
     def diameter(self, p: float) -> Measure:
         points = self.points
-        if len(points) ** 2 * points.shape[1] > 50 * _PAIRS:
+        if len(points) ** 2 * points.shape[1] > _PAIRS:
             center = points.mean(axis=0)
-            return bound(2 * float(np.linalg.norm(points - center, p, axis=1).max()))
+            return bound(2 * float(np.linalg.norm(points - center, p, axis=1).max()) * (1 + self._margin))
         largest = 0.0
         for i, point in enumerate(points):
             largest = max(largest, float(np.linalg.norm(points[i:] - point, p, axis=1).max()))
@@ -222,7 +222,18 @@ def _vertices(body: DecisionSet) -> Array | None:
     chart = body.chart
     if not body.is_polytope or chart.auxiliaries or len(chart.s0) > _ROWS_BY_DIM.get(body.dim, 0):
         return None
-    return _enumerate(chart)
+    corners = _enumerate(chart)
+    if corners is None:
+        return None
+    # Qhull may lose a corner: the corners must reach as far as the certified bounds, along the axes and at random
+    directions = np.concatenate(
+        [np.eye(body.size), np.random.default_rng(0).standard_normal((2 * body.size, body.size))]
+    )
+    for c in (*directions, *-directions):
+        reach = float((corners @ c).max())
+        if body.support_bound(body.unflatten(c)) > reach + 1e-7 * float(np.ptp(corners @ c)) + 1e-9 * abs(reach):
+            return None
+    return corners
 
 
 def _enumerate(chart: Chart) -> Array | None:

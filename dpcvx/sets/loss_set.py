@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from dpcvx.barriers.cone import Array
+from dpcvx.errors import OracleError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_bodies import BoxBody, LossBody, Measure, NormBallBody, body_of
 
@@ -63,13 +64,19 @@ class LossSet:
         return self._set.unflatten(self.clip_vectors(flat))
 
     def clip_vectors(self, flat: Array) -> Array:
-        """`clip` on vectors."""
-        if isinstance(self._body, BoxBody):
+        """`clip` on vectors; where a solver fails on one, it becomes the centre, so that no finite loss raises."""
+        if isinstance(self._body, BoxBody) and self.dim == self.size:
             return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
-        if flat.any():
-            reach = 1e6 * max(float(self.radius(np.inf)), 1e-100)
-            flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
-        return self._set.flatten(self._set.project(self._set.unflatten(flat)))
+        reach = 1e6 * max(float(self.radius(np.inf)), 1e-100)
+        flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
+        nearest = [self._nearest(one) for one in flat.reshape(-1, self.size)]
+        return np.array(nearest).reshape(flat.shape)
+
+    def _nearest(self, flat: Array) -> Array:
+        try:
+            return self._set.flatten(self._set.project(self._set.unflatten(flat)))
+        except (OracleError, np.linalg.LinAlgError):
+            return self._set.flatten(self._set.center)
 
     def contains(self, loss: Any, tol: float = 1e-9) -> bool:
         """Whether the loss lies in the set, enlarged by the factor 1 + tol about its centre."""

@@ -73,7 +73,7 @@ def hull_points(conic: ConicSet) -> Array | None:
     E, e = conic.E.toarray(), conic.e
     Q, R = np.linalg.qr(E[:, others], mode="complete")
     k = len(others)
-    if E.shape[0] != k + 1 or (k and np.abs(np.diagonal(R)).min() < 1e-9):
+    if E.shape[0] != k + 1 or (k and np.abs(np.diagonal(R)).min() < 1e-4 * np.abs(R).max()):
         return None
     total, value = Q[:, k] @ E[:, weights], float(Q[:, k] @ e)
     if np.any(total * value <= 1e-12 * np.abs(total).max() * abs(value)):

@@ -11,6 +11,7 @@ from dpcvx.sets.charts.chart import Chart, Factor
 
 _NEAR = 3.0  # decrement up to which a predicted point counts as close to the central path
 _ITERATIONS = 200
+_LONGEST = 2.0**20  # step up to which a line search looks
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,7 @@ def nearest(chart: Chart, target: Array, gap: float) -> Array:
         eta = min(last, 3 * eta)
 
 
-def line_search(
-    chart: Chart, z: Array, step: Array, slope: float, longest: float = 2.0**20, curve: float = 0.0
-) -> float:
+def line_search(chart: Chart, z: Array, step: Array, slope: float, curve: float = 0.0) -> float:
     """The minimiser along a descent direction of the barrier plus a function with derivative slope + alpha curve."""
     slack, ds = chart.slack(z), chart.slack_step(step)
 
@@ -131,7 +130,7 @@ def line_search(
         return slope + alpha * curve + float(chart.cones.gradient(moved) @ ds)
 
     low, high = 0.0, 1.0
-    while high < longest:
+    while high < _LONGEST:
         d = derivative(high)
         if d is None or d > 0:
             break

@@ -66,18 +66,14 @@ def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
     for cone, _, rows in conic.cones.each_block():
         rays[rows.start + np.array(cone.dual_rays())] = True
     spent = np.zeros(blocks, dtype=bool)
-    G, slack = (chart.G, chart.s0) if isinstance(chart, DenseChart) else (conic.A, conic.slack(chart.v0))
+    G = chart.G if isinstance(chart, DenseChart) else conic.A
 
     constants = _spend_constants(G, rays, block, spent)
     pairs = _spend_pairs(G, conic.polyhedral, block, spent)
-    programs = 0
-    touched = spent.copy()
-    if len(block) <= _ROWS:
-        programs = _spend_programs(conic, chart, slack, rays, block, spent)
-        touched = spent
+    programs = _spend_programs(conic, chart, rays, block, spent) if len(block) <= _ROWS else 0
     count, _, row_factor = factors(conic)
     used = np.zeros(count, dtype=bool)
-    np.logical_or.at(used, row_factor, touched[block])
+    np.logical_or.at(used, row_factor, spent[block])
     present = np.zeros(count, dtype=bool)
     present[row_factor] = True
     compact = int((present & ~used).sum())
@@ -113,7 +109,7 @@ def _spend_pairs(G: Array | sparse.csr_array, polyhedral: Bools, block: Array, s
     return int(pairs.shape[1])
 
 
-def _spend_programs(conic: ConicSet, chart: Chart, slack: Array, rays: Bools, block: Array, spent: Bools) -> int:
+def _spend_programs(conic: ConicSet, chart: Chart, rays: Bools, block: Array, spent: Bools) -> int:
     """Multipliers c >= 0 on the rays that are left, A'c + E'y = 0 and <c, s> = 1, as vertices of linear programs."""
     found = 0
     A = conic.A

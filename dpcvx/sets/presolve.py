@@ -326,30 +326,38 @@ def _head(
 
 def substitute_equalities(conic: ConicSet) -> ConicSet:
     """Solve equalities among auxiliary columns alone for one of them: heads behind them come to light."""
+    while True:
+        found = _solvable(conic)
+        if found is None:
+            return conic
+        row, j, pivot = found
+        used = sparse.csr_array(conic.A[:, [j]]) / pivot
+        others = np.arange(conic.E.shape[0]) != row
+        conic = replace(
+            conic,
+            A=sparse.csr_array(conic.A - used @ conic.E[[row]]),
+            b=conic.b - used @ conic.e[[row]],
+            E=sparse.csr_array(conic.E[others]),
+            e=conic.e[others],
+            equality_source=conic.equality_source[others],
+        )
+        conic = _drop_columns(conic, np.array([j]))
+
+
+def _solvable(conic: ConicSet) -> tuple[int, int, float] | None:
+    """An equality among auxiliary columns, one of them that occurs in no other equality, and its coefficient."""
     E = conic.E
     if not E.shape[0]:
-        return conic
+        return None
     reaching = E[:, ~conic.auxiliary]
-    alone = np.flatnonzero((np.diff(reaching.indptr) == 0) & (np.diff(E.indptr) > 0))
     occurrences = np.diff(sparse.csc_array(E).indptr)
-    for row in alone:
+    for row in np.flatnonzero((np.diff(reaching.indptr) == 0) & (np.diff(E.indptr) > 0)):
         at = slice(E.indptr[row], E.indptr[row + 1])
         columns, values = E.indices[at], E.data[at]
         good = (occurrences[columns] == 1) & (np.abs(values) >= 0.1 * np.abs(values).max())
-        if not good.any():
-            continue
-        j, pivot = columns[good][0], values[good][0]
-        used = sparse.csr_array(conic.A[:, [j]]) / pivot
-        conic = replace(
-            conic,
-            A=sparse.csr_array(conic.A - used @ E[[row]]),
-            b=conic.b - (used @ conic.e[[row]]),
-            E=sparse.csr_array(E[np.arange(E.shape[0]) != row]),
-            e=np.delete(conic.e, row),
-            equality_source=np.delete(conic.equality_source, row),
-        )
-        return substitute_equalities(_drop_columns(conic, np.array([j])))
-    return conic
+        if good.any():
+            return int(row), int(columns[good][0]), float(values[good][0])
+    return None
 
 
 def drop_idle_columns(conic: ConicSet) -> ConicSet:

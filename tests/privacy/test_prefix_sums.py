@@ -201,6 +201,7 @@ def test_k_norm_noise_is_for_simulation_and_smaller():
             PrivateSums(Y, 64, 1.0, noise="knorm")
         k_norm, laplace = (PrivateSums(Y, 64, 1.0, noise=kind, seed=0) for kind in ("knorm", "laplace"))
         assert laplace.plan.prefix_deviation / k_norm.plan.prefix_deviation > gain
+        assert k_norm.certificate.scale == pytest.approx(k_norm.plan.touches) and "K = Y - Y" in str(k_norm.certificate)
     with pytest.raises(ValueError, match="boxes"):
         plan(LOSS_SETS["simplex"], 64, 1.0, noise="knorm")
 
@@ -222,8 +223,10 @@ def test_secure_noise_has_no_seed_and_is_never_shared():
     for duplicate in (copy.deepcopy, copy.copy, pickle.dumps):
         with pytest.raises(copy.Error, match="cannot be"):
             duplicate(sums._counter.source)
-    with pytest.raises(copy.Error, match="copied"):
-        copy.deepcopy(sums)
+    for whole in (sums, sums._counter):
+        for duplicate in (copy.deepcopy, copy.copy):
+            with pytest.raises(copy.Error, match="copied"):
+                duplicate(whole)
     with pytest.raises(copy.Error, match="pickled"):
         pickle.dumps(sums)
     np.random.seed(0)  # noqa: NPY002  (a global seed must not reach the noise)
@@ -300,6 +303,38 @@ def test_a_forked_process_cannot_draw_from_its_parents_source():
 def test_wrong_arguments_are_named(arguments, words):
     with pytest.raises(ValueError, match=words):
         PrivateSums(LOSS_SETS["unit box"], **{"horizon": 8, **arguments})
+
+
+def test_a_loss_that_can_only_be_one_point_costs_nothing():
+    l = cp.Variable(2, name="l")  # noqa: E741
+    for value in (0.0, 1.5):
+        Y = LossSet(l, [l == value])
+        for options in ({}, {"delta": 1e-6}):
+            sums = PrivateSums(Y, 8, 1.0, **options)
+            sums.update(np.full(2, value))
+            assert np.allclose(sums.prefix, value, atol=1e-3)
+            assert sums.certificate.sensitivity <= 1e-6
+        assert PrivateSums(Y, 8, 1.0, calibration="paper").certificate.epsilon == 0
+
+
+def test_whole_numbers_may_be_numpy_integers():
+    p = plan(LOSS_SETS["unit box"], np.int64(100), 1.0, counter="tree", rounds_per_person=np.int32(2))
+    assert p.horizon == 100 and p.touches == 7
+    with pytest.raises(ValueError, match="horizon"):
+        plan(LOSS_SETS["unit box"], 1e2, 1.0)
+
+
+def test_zero_is_allowed_under_zero_out_even_where_the_set_excludes_it():
+    l = cp.Variable(2, name="l")  # noqa: E741
+    sums = PrivateSums(LossSet(l, [l >= 1, l <= 2]), 8, 1.0, neighbours="zero-out", on_violation="raise")
+    sums.update(np.zeros(2))
+    with pytest.raises(LossOutOfSetError):
+        sums.update(np.full(2, 0.5))
+
+
+def test_long_horizons_are_planned_at_once():
+    p = plan(LOSS_SETS["unit box"], 2**36, 1.0)
+    assert math.comb(p.touches + p.terms, p.terms) >= 2**36
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 100.0])

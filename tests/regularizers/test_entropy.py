@@ -42,3 +42,10 @@ def test_softmax_survives_huge_covectors():
     x = cp.Variable(3, nonneg=True, name="x")
     y = Entropy(DecisionSet(x, [cp.sum(x) == 1])).argmin(np.array([1e9, -1e9, 0.0]))
     assert np.allclose(y, [0, 1, 0])
+
+
+def test_entropy_of_a_diagonal_matrix_stays_diagonal():
+    X = cp.Variable((3, 3), diag=True, name="X")
+    declared = DecisionSet(X, [cp.trace(X) == 1, cp.diag(X) >= 0])
+    y = Entropy(declared).argmin(np.arange(9.0).reshape(3, 3))
+    assert declared.contains(y)

@@ -142,3 +142,10 @@ def test_measures_are_numbers_that_say_what_they_are():
     with pytest.raises(ValueError, match="at least 1"):
         Y.radius(0.5)
     assert "diameter" in Y.summary()
+
+
+def test_clipping_keeps_the_symmetry_of_the_variable():
+    L = cp.Variable((2, 2), symmetric=True, name="L")
+    Y = LossSet(L, [L >= 0, L <= 1])
+    clipped = Y.clip(np.array([[0.5, 3.0], [-1.0, 0.2]]))
+    assert np.array_equal(clipped, clipped.T) and Y.contains(clipped)

@@ -177,3 +177,9 @@ def test_a_hundred_thousand_dimensions_cost_no_square_matrix(kind):
         X.dikin(X.center).sample(rng, method="eigen")
     with pytest.raises(UnsupportedConeError, match=r"vertex_sampler|polytope"):
         X.sample_vertex(X.center, rng)
+
+
+def test_many_auxiliary_equalities_are_solved_one_by_one():
+    x, chain = cp.Variable(2, name="x"), cp.Variable(300, name="u")
+    X = DecisionSet(x, [chain[1:] == 2 * chain[:-1] - chain[1:], cp.norm2(x) <= chain[0], chain[0] <= 1])
+    assert X.dim == 2 and X.nu == 1

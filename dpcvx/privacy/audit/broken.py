@@ -34,7 +34,7 @@ class BrokenSums(PrivateSums):
     def _begin(self, horizon: int) -> None:
         super()._begin(horizon)
         self.plan = self._spoil(replace(self.plan, epsilon=self._settings["epsilon"]))
-        self._counter = self.plan.make((*self.leading, self.loss_set.size), self._source())
+        self._counter = self.plan.make((*self.leading, self.loss_set.size), self._source(self.plan))
 
     def _spoil(self, plan: Plan) -> Plan:
         return plan

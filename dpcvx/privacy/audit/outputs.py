@@ -64,7 +64,7 @@ class Runs:
             shape: tuple[int, ...] = (n * self.size,)
             source: Source = SecureSource(self.sums.plan.law, n * self.size)
         else:
-            shape, source = (n, self.size), self.sums._source()
+            shape, source = (n, self.size), self.sums._source(self.sums.plan)
         self.counter: Counter = self.sums.plan.make(shape, around(source) if around else source)
 
     def take(self, loss: Any) -> None:

@@ -22,9 +22,12 @@ class BinaryTree(Counter):
     name = "binary tree"
 
     def __init__(self, horizon: int, shape: tuple[int, ...], source: Source) -> None:
-        self.touches = tree_levels(horizon)
-        self.terms = horizon.bit_length() - 1
+        self.touches, self.terms = self.counts(horizon, False)
         super().__init__(horizon, shape, source)
+
+    @classmethod
+    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
+        return tree_levels(horizon), horizon.bit_length() - 1
 
     def _start(self) -> Array:
         self._sums: dict[int, Array] = {}
@@ -34,7 +37,7 @@ class BinaryTree(Counter):
     def _advance(self, item: Array) -> Array:
         t = self.items
         low = (t & -t).bit_length() - 1
-        merged = item.astype(self.dtype, copy=True) + np.zeros(self.shape, dtype=self.dtype)
+        merged = item + np.zeros(self.shape, dtype=self.dtype)
         for j in range(low):
             merged += self._sums.pop(j)
             del self._noises[j]

@@ -8,6 +8,7 @@ the number of noises in one prefix. Items are arrays whose last axis holds the c
 independent replicas.
 """
 
+import copy
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -34,13 +35,20 @@ class Counter(ABC):
         self.total = np.zeros(shape, dtype=self.dtype)  # the true sum: private
         self._noise = self._start()
 
+    @classmethod
+    @abstractmethod
+    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
+        """(touches, terms) for a horizon, by the integer formulas."""
+
+    def __copy__(self) -> "Counter":
+        if self.source.secure:
+            raise copy.Error("A secure counter cannot be copied: the same private state would be released twice.")
+        return copy.deepcopy(self)
+
     @property
     def prefix(self) -> Array:
         """L~_t for the t items so far, in units of the grid; asking twice gives the same release."""
-        if self._torn:
-            self._refuse()
-        if self.items >= self.horizon:
-            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
+        self._check_open()
         return np.asarray(self.total + self._noise)
 
     def update(self, item: Array) -> None:
@@ -55,6 +63,13 @@ class Counter(ABC):
         if self.items < self.horizon:
             self._noise = self._advance(item)
         self._torn = False
+
+    def _check_open(self) -> None:
+        """Raise where nothing may be released."""
+        if self._torn:
+            self._refuse()
+        if self.items >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
 
     def _refuse(self) -> None:
         raise ProtocolError("An update was interrupted before its noise was drawn; this counter releases nothing more.")

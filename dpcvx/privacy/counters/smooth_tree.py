@@ -28,14 +28,24 @@ def codeword_shape(horizon: int, balanced: bool) -> tuple[int, int]:
         return 0, 0
     best: tuple[float, int, int] | None = None
     for zeros in range(1, 65):
-        ones = 1
-        while comb(zeros + ones, ones) < horizon:
-            ones += 1
+        ones = _fewest_ones(horizon, zeros)
         cost = zeros * ones if balanced else zeros * zeros * ones
         if best is None or (cost, zeros) < best[:2]:
             best = (float(cost), zeros, ones)
     assert best is not None
     return best[1], best[2]
+
+
+def _fewest_ones(horizon: int, zeros: int) -> int:
+    """The least a with binom(zeros + a, a) >= horizon, by bisection."""
+    high = 1
+    while comb(zeros + high, high) < horizon:
+        high *= 2
+    low = high // 2  # too few, or 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if comb(zeros + middle, middle) >= horizon else (middle, high)
+    return high
 
 
 class SmoothTree(Counter):
@@ -44,8 +54,12 @@ class SmoothTree(Counter):
     name = "smooth tree"
 
     def __init__(self, horizon: int, shape: tuple[int, ...], source: Source, *, balanced: bool = False) -> None:
-        self.touches, self.terms = codeword_shape(horizon, balanced)
+        self.touches, self.terms = self.counts(horizon, balanced)
         super().__init__(horizon, shape, source)
+
+    @classmethod
+    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
+        return codeword_shape(horizon, gaussian)
 
     def _start(self) -> Array:
         a = self.terms

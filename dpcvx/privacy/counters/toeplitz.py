@@ -49,6 +49,10 @@ class Toeplitz(Counter):
         self._factors = factors(horizon)
         super().__init__(horizon, shape, source)
 
+    @classmethod
+    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
+        return min(horizon - 1, 1), min(horizon - 1, 1)
+
     @staticmethod
     def row_norm(horizon: int) -> float:
         """Standard deviation of the last prefix in units of one noise: the largest."""
@@ -68,5 +72,5 @@ class Toeplitz(Counter):
 
     @property
     def prefix(self) -> Array:
-        exact = super().prefix  # raises where nothing may be released
-        return exact if self._c is None else self._noise
+        self._check_open()
+        return np.asarray(self.total + self._noise) if self._c is None else self._noise

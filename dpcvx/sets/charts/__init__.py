@@ -18,14 +18,12 @@ class Charts:
         self._conic = conic
         self._diagonal = DiagonalStructure.of(conic)
         if self._diagonal is not None:
-            self.kind = "diagonal"
             return
         if conic.columns > DENSE_LIMIT:
             raise UnsupportedConeError(
                 f"The set needs {conic.columns} lifted coordinates with a general Hessian; dense matrices are made "
                 f"up to {DENSE_LIMIT}. Larger sets are supported where all constraints but a few bound one coordinate."
             )
-        self.kind = "dense"
         self._tangent = TangentSpace(conic)
 
     def at(self, v0: Array) -> Chart:

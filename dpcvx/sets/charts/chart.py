@@ -88,10 +88,6 @@ class Chart(ABC):
         """v = v0 + W z."""
 
     @abstractmethod
-    def lowered(self, v: Array) -> Array:
-        """The z of a lifted point v on the affine hull."""
-
-    @abstractmethod
     def push(self, dy: Array) -> Array:
         """B dy: a displacement of the user's variable, as a vector."""
 

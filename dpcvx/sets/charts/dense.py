@@ -142,12 +142,6 @@ class DenseChart(Chart):
     def lifted(self, z: Array) -> Array:
         return np.asarray(self.v0 + z @ self.W.T)
 
-    def lowered(self, v: Array) -> Array:
-        if not self.size:
-            return np.zeros((*v.shape[:-1], 0))
-        size = self.column_widths()
-        return np.asarray(np.linalg.lstsq(self.W / size[:, None], ((v - self.v0) / size).T, rcond=None)[0].T)
-
     def push(self, dy: Array) -> Array:
         return np.asarray(dy @ self.B.T)
 

@@ -196,9 +196,6 @@ class DiagonalChart(Chart):
     def lifted(self, z: Array) -> Array:
         return np.asarray(self.v0 + z * self.unit)
 
-    def lowered(self, v: Array) -> Array:
-        return self.tangential((v - self.v0) / self.unit)
-
     def push(self, dy: Array) -> Array:
         return np.asarray((dy if self._direct else dy[..., self._source]) * self._gain)
 
