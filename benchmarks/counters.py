@@ -1,6 +1,6 @@
 """Speed of the private counters as ratios to the noise that they draw; exits with the number of missed goals.
 
-    python benchmarks/counters.py
+python benchmarks/counters.py
 """
 
 import os

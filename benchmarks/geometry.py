@@ -1,6 +1,6 @@
 """Speed of the geometry as ratios to peers measured in the same run; exits with the number of missed goals.
 
-    python benchmarks/geometry.py
+python benchmarks/geometry.py
 """
 
 import os

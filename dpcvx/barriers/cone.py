@@ -13,10 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Bools = NDArray[np.bool_]
+from dpcvx.arrays import Array, Bools
 
 
 class Cone(ABC):

@@ -9,7 +9,8 @@ from typing import Any
 import clarabel
 import numpy as np
 
-from dpcvx.barriers.cone import Array, Bools, Cone
+from dpcvx.arrays import Array, Bools
+from dpcvx.barriers.cone import Cone
 
 
 class Semidefinite(Cone):

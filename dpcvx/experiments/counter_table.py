@@ -4,7 +4,7 @@ import math
 
 from dpcvx.privacy.counters import Toeplitz, codeword_shape, tree_levels
 from dpcvx.privacy.counters.toeplitz import factors
-from dpcvx.privacy.toeplitz import prefix_lower_bound
+from dpcvx.privacy.factorisation import prefix_lower_bound
 
 
 def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _UNIT = 2.0**-53

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 
 _BLOCK = 8192  # numbers that a simulation draws at once
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.counters import Counter

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
 
 NEIGHBOURS = ("replace", "zero-out")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
-from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets import DecisionSet
 from dpcvx.sets.closed_forms import Knapsack

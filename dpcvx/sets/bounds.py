@@ -15,7 +15,7 @@ coordinates of its chart, which bounds the last factor. Nothing here trusts an o
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, Factor

@@ -12,8 +12,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.barriers.cone import Array, Bools
+
+DENSE_LIMIT = 2000  # lifted coordinates up to which dense matrices are made
 
 
 @dataclass(frozen=True)

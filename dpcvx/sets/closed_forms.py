@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import SecondOrder
-from dpcvx.barriers.cone import Array
 from dpcvx.sets.canonical import ConicSet, rows_times
 
 

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError, OracleError, UnsupportedConeError
 from dpcvx.sets import bounds
 from dpcvx.sets.canonical import ConicSet
@@ -280,7 +280,7 @@ class DecisionSet:
 
     def dikin(self, point: Any) -> DikinEllipsoid:
         """The Dikin ellipsoid at an interior point, or at a batch of them."""
-        z = self._coordinates(self.flatten(point))
+        z = self.interior_coordinates(self.flatten(point))
         return DikinEllipsoid(self._chart, self._chart.factor(z), self.unflatten, self.flatten)
 
     def sample_vertex(self, point: Any, rng: np.random.Generator) -> Array:
@@ -353,7 +353,7 @@ class DecisionSet:
             answers = np.array([self._membership.pulled(x) for x in flat]).reshape(answers.shape)
         return self.unflatten(answers)
 
-    def _coordinates(self, x: Array) -> Array:
+    def interior_coordinates(self, x: Array) -> Array:
         """Joint coordinates of interior points, the auxiliaries centred."""
         chart = self._chart
         y = chart.coordinates(x)
@@ -431,13 +431,13 @@ class SetBarrier:
     def value(self, point: Any) -> Array | float:
         """R at interior points."""
         s = self._set
-        values = s.chart.value(s._coordinates(s.flatten(point)))
+        values = s.chart.value(s.interior_coordinates(s.flatten(point)))
         return float(values) if np.ndim(values) == 0 else values
 
     def gradient(self, point: Any) -> Array:
         """R' at interior points, in the tangent space, in the shape of the variable."""
         s = self._set
-        z = s._coordinates(s.flatten(point))
+        z = s.interior_coordinates(s.flatten(point))
         return s.unflatten(s.chart.spread(s.chart.gradient(z)[..., s.chart.auxiliaries :]))
 
     def hessian(self, point: Any) -> Array:
@@ -445,7 +445,7 @@ class SetBarrier:
         s = self._set
         if s.size > DENSE_LIMIT:
             raise UnsupportedConeError(f"A Hessian of order {s.size} is not made; use dikin(point).apply and .solve.")
-        z = s._coordinates(s.flatten(point))
+        z = s.interior_coordinates(s.flatten(point))
         factor = s.chart.factor(z)
         units = np.eye(s.chart.width).reshape(s.chart.width, *(1,) * (z.ndim - 1), s.chart.width)
         columns = factor.apply(np.broadcast_to(units, (s.chart.width, *z.shape[:-1], s.chart.width)))

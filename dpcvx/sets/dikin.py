@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.charts import DENSE_LIMIT, Chart, Factor
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.barriers.cone import Array
 from dpcvx.errors import DegenerateSetError, EmptySetError, OracleError, ThinSetWarning, UnboundedSetError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, Charts

@@ -12,8 +12,8 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Cone, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
-from dpcvx.barriers.cone import Array
 from dpcvx.errors import DeclarationError, UnsupportedConeError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.declaration import Declaration

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import HalfspaceIntersection, QhullError
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.sets.charts import Chart
 from dpcvx.sets.closed_forms import Ball, Knapsack, Point
 from dpcvx.sets.decision_set import DecisionSet

@@ -6,7 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_bodies import BoxBody, LossBody, Measure, NormBallBody, body_of

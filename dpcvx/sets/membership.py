@@ -14,8 +14,8 @@ import numpy as np
 from cvxpy.constraints.zero import Equality, Zero
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.barriers.cone import Array
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart
 from dpcvx.sets.declaration import Declaration

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints.nonpos import Inequality
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.declaration import Declaration
 

@@ -13,7 +13,7 @@ import daqp
 import numpy as np
 from scipy import sparse
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError, OracleError
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from dpcvx.barriers.cone import Array, Bools
+from dpcvx.arrays import Array, Bools
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts import Chart, DenseChart
 from dpcvx.sets.presolve import factors, parallel_groups

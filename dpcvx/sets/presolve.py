@@ -12,12 +12,12 @@ from scipy import sparse
 from scipy.linalg import null_space
 from scipy.sparse.csgraph import connected_components
 
+from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.barriers.cone import Array, Bools, Cone
+from dpcvx.barriers.cone import Cone
 from dpcvx.errors import EmptySetError
-from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.canonical import DENSE_LIMIT, ConicSet
 
-DENSE_LIMIT = 2000  # lifted coordinates up to which dense matrices are made
 _RANK = 1e-11  # relative size below which a direction counts as zero
 _EXACT = 1e-12  # relative difference below which two numbers of the declaration are the same
 

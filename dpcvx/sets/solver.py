@@ -9,11 +9,11 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Product
-from dpcvx.barriers.cone import Array
 from dpcvx.errors import OracleError
 
-_SOLVED = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
+_USABLE = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Answer:
     @property
     def usable(self) -> bool:
         """Whether the point means something; its accuracy is the caller's to check."""
-        return self.status in _SOLVED and bool(np.isfinite(self.point).all())
+        return self.status in _USABLE and bool(np.isfinite(self.point).all())
 
 
 class ConeProgram:

@@ -12,7 +12,7 @@ v or go on from q within the face that supports q.
 import numpy as np
 from scipy import sparse
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.charts import Chart
 from dpcvx.sets.oracles import CentredForm

@@ -10,7 +10,7 @@ second release fixes z_1, hence x_1 = (first release) - z_1.
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit.events import Score
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.counters.toeplitz import factors

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree
 from dpcvx.privacy.counters.toeplitz import factors
 from dpcvx.privacy.noise import Source

@@ -7,7 +7,7 @@ epsilon >= ln((P[S | a] - delta)/P[S | b]), and Clopper-Pearson bounds on the pr
 import numpy as np
 from scipy.special import betaincinv
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 
 CONFIDENCE = 1 - 1e-6  # one-sided
 

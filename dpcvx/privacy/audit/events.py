@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit.confidence import CONFIDENCE, epsilon_lower_bound
 
 Score = Callable[[Array], Array]  # (n, features) -> (n,), large where the first stream is likelier

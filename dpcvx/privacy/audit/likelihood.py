@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular, toeplitz
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit.events import Score
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.audit.outputs import Maker, Runs, node_outputs, prefix_outputs, record

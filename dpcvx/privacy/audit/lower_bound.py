@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit.confidence import CONFIDENCE, epsilon_lower_bound
 from dpcvx.privacy.audit.events import Score, choose_event
 from dpcvx.privacy.audit.learned_score import learn_score

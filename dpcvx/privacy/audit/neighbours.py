@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.sensitivity import check_neighbours
 from dpcvx.sets import LossSet
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.counters import BinaryTree, Counter
 from dpcvx.privacy.noise import SecureSource, Source

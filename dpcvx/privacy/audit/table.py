@@ -8,7 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.audit import bits, broken
 from dpcvx.privacy.audit.density import certify, padded_tree_ratio
 from dpcvx.privacy.audit.likelihood import exact_view

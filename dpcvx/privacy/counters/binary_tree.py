@@ -6,7 +6,7 @@ most levels = bit_length(T - 1) used nodes. Fresh padding brings every prefix to
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.counters.counter import Counter
 from dpcvx.privacy.noise import Source
 

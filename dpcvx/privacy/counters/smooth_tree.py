@@ -14,7 +14,7 @@ from math import comb
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.counters.counter import Counter
 from dpcvx.privacy.noise import Source
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.privacy.counters.counter import Counter
+from dpcvx.privacy.factorisation import ToeplitzFactors, toeplitz_factors
 from dpcvx.privacy.noise import Source
-from dpcvx.privacy.toeplitz import ToeplitzFactors, toeplitz_factors
 
 
 @lru_cache(maxsize=64)

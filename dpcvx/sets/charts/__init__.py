@@ -1,12 +1,11 @@
 """Linear algebra of the barrier: one chart for each structure of its Hessian."""
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
-from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.charts.chart import Chart, Factor
 from dpcvx.sets.charts.dense import DenseChart, TangentSpace
 from dpcvx.sets.charts.diagonal import DiagonalChart, DiagonalStructure
-from dpcvx.sets.presolve import DENSE_LIMIT
 
 __all__ = ["DENSE_LIMIT", "Chart", "Charts", "DenseChart", "DiagonalChart", "Factor"]
 

@@ -23,8 +23,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
-from dpcvx.barriers.cone import Array, Bools
 
 
 class Factor(ABC):

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import blas, lapack
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts.chart import Chart, Factor
 

@@ -10,8 +10,8 @@ straighten.
 import numpy as np
 from scipy import sparse
 
+from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, SecondOrder
-from dpcvx.barriers.cone import Array
 from dpcvx.sets.canonical import ConicSet, rows_times
 from dpcvx.sets.charts.chart import Chart, Factor
 

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 from scipy.special import gammaln
 
-from dpcvx.barriers.cone import Array
+from dpcvx.arrays import Array
 
 _TERMS = 12  # more terms gain less than 5e-4 in the error up to size 2^20
 _SLOWEST = 0.7  # the smallest 1 - theta is this over the size; the error is flat between 0.4 and 1
