@@ -184,12 +184,14 @@ class SimulatedSource(Source):
     def __init__(self, law: Law, rng: np.random.Generator) -> None:
         self._law, self.rng = law, rng
         self._block = np.zeros((0,))
-        self._used = 0
+        self._shape: tuple[int, ...] = ()
+        self._left = 0  # rows of the block that were not handed out
 
     def draw(self, values: Array) -> Array:
-        count, shape = len(values), values.shape[1:]
-        if self._block.shape[1:] != shape or self._used + count > len(self._block):
-            rows = max(count, _BLOCK // max(1, math.prod(shape)))
-            self._block, self._used = self._law.simulate(self.rng, (rows, *shape)), 0
-        self._used += count
-        return self._block[self._used - count : self._used]
+        count = len(values)
+        if count > self._left or values.shape[1:] != self._shape:
+            self._shape = values.shape[1:]
+            self._left = max(count, _BLOCK // max(1, math.prod(self._shape)))
+            self._block = self._law.simulate(self.rng, (self._left, *self._shape))
+        self._left -= count
+        return self._block[self._left : self._left + count]

@@ -42,7 +42,7 @@ class BinaryTree(Counter):
             merged += self._sums.pop(j)
             del self._noises[j]
         self._sums[low] = merged
-        self._noises[low] = self.source.draw(merged[None])[0]  # drawn once, kept until the node is dropped
+        self._noises[low] = self.source.draw(merged[None])[0].copy()  # drawn once, kept until the node is dropped
         return self._padded()
 
     def _padded(self) -> Array:

@@ -68,16 +68,16 @@ class SmoothTree(Counter):
         self._covered = np.zeros((a + 1, *self.shape), dtype=self.dtype)
         self._carried = np.zeros((a + 1, *self.shape), dtype=self.dtype)
         self._renew(a)
-        return np.asarray(self._carried[a])
+        return np.asarray(self._carried[a])  # a view: `_renew` changes it in place
 
     def _advance(self, item: Array) -> Array:
         word = self._codeword
         lowest = word & -word
         carried = word + lowest
-        run = ((word ^ carried) // lowest).bit_length() - 1  # length of the lowest run of ones
-        self._codeword = carried | (((word ^ carried) // lowest) >> 2)
-        self._renew(run)
-        return np.asarray(self._carried[-1])
+        changed = (word ^ carried) // lowest  # the lowest run of ones, and the bit above it
+        self._codeword = carried | (changed >> 2)
+        self._renew(changed.bit_length() - 1)
+        return self._noise
 
     def _renew(self, count: int) -> None:
         """Replace the lowest `count` nodes: the first takes what they covered and the new item, the rest is empty."""
