@@ -8,17 +8,17 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
-import sys  # noqa: E402  (threads are set before NumPy is loaded)
-import time  # noqa: E402
-import tracemalloc  # noqa: E402
+import sys
+import time
+import tracemalloc
 
-import cvxpy as cp  # noqa: E402
-import numpy as np  # noqa: E402
+import cvxpy as cp
+import numpy as np
 
-from dpcvx import LossSet  # noqa: E402
-from dpcvx.privacy import PrivateSums  # noqa: E402
-from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz  # noqa: E402
-from dpcvx.privacy.noise import Gaussian, Laplace, SimulatedSource, Source  # noqa: E402
+from dpcvx import LossSet
+from dpcvx.privacy import PrivateSums
+from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz
+from dpcvx.privacy.noise import Gaussian, Laplace, SimulatedSource, Source
 
 HORIZON, SIZE = 100_000, 100
 missed = 0

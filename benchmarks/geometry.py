@@ -8,21 +8,21 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
-import subprocess  # noqa: E402  (threads are set before NumPy is loaded)
-import sys  # noqa: E402
-import time  # noqa: E402
+import subprocess
+import sys
+import time
 
-import cvxpy as cp  # noqa: E402
-import networkx as nx  # noqa: E402
-import numpy as np  # noqa: E402
-from scipy.linalg import blas, lapack  # noqa: E402
+import cvxpy as cp
+import networkx as nx
+import numpy as np
+from scipy.linalg import blas, lapack
 
-import decision_sets  # noqa: E402
-from dpcvx import DecisionSet  # noqa: E402
-from dpcvx.regularizers import Entropy  # noqa: E402
-from dpcvx.sets.charts import DenseChart  # noqa: E402
-from dpcvx.sets.charts.dense import TangentSpace  # noqa: E402
-from dpcvx.sets.newton import decrement  # noqa: E402
+import decision_sets
+from dpcvx import DecisionSet
+from dpcvx.regularizers import Entropy
+from dpcvx.sets.charts import DenseChart
+from dpcvx.sets.charts.dense import TangentSpace
+from dpcvx.sets.newton import decrement
 
 rng = np.random.default_rng(0)
 missed = 0
