@@ -21,6 +21,7 @@ from dpcvx.arrays import Array
 from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import Maker, Runs
 from dpcvx.privacy.counters import BinaryTree, Toeplitz
+from dpcvx.privacy.counters.toeplitz import factors
 from dpcvx.privacy.noise import Gaussian, KNorm, Source
 from dpcvx.privacy.prefix_sums import PrivateSums
 
@@ -58,7 +59,7 @@ def certify(make: Maker, *, claim: float, delta: float = 0.0, padding: bool = Fa
     plan = runs.sums.plan
     size = max(plan.sensitivity.units, _rounded_distance(runs.sums)) * runs.sums.rounds_per_person
     if isinstance(runs.counter, Toeplitz):
-        f = runs.counter._factors
+        f = factors(runs.counter.horizon)
         mu = f.sensitivity * size / plan.law.scale
         return _gaussian(mu, claim, delta, plan.rho)
     if not prefixes_are_hidden(make, padding=padding):

@@ -11,6 +11,7 @@ from dpcvx.privacy.audit.events import Score
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.audit.outputs import Maker, Runs, node_outputs, prefix_outputs, record
 from dpcvx.privacy.counters import Toeplitz
+from dpcvx.privacy.counters.toeplitz import factors
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Law
 
 
@@ -83,7 +84,7 @@ def _stream_view(make: Maker, first: Any, second: Any) -> View:
     runs = Runs(make, np.random.default_rng(0), 1)
     size, law = runs.size, runs.sums.plan.law
     steps = min(len(first), runs.counter.horizon - 1)
-    f = runs.counter._factors  # type: ignore[attr-defined]
+    f = factors(runs.counter.horizon)
     powers = np.arange(steps)[:, None]
     b, c = ((f.omega * f.theta**powers).sum(axis=1), (f.gains * f.poles**powers).sum(axis=1))
     matrix_b, matrix_c = (toeplitz(column, np.zeros(steps)) for column in (b, c))
