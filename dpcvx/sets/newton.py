@@ -58,8 +58,8 @@ def _follow(chart: Chart, linear: Array, found: Minimum, strength: float) -> tup
 def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
     """The Newton step of <linear, z> + F at a factored point, and the decrement."""
     gradient = linear + factor.gradient
-    step = -factor.solve(gradient)
-    return step, _root(-(gradient @ step))
+    step = factor.solve(gradient)
+    return -step, _root(gradient.dot(step))
 
 
 def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iterations: int) -> Minimum:

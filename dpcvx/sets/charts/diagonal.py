@@ -9,6 +9,7 @@ straighten.
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, SecondOrder
@@ -75,7 +76,7 @@ class DiagonalFactor(Factor):
             kappa, self._Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
             self.kappa = np.maximum(kappa, 1e-300)
         self._normals = _orthonormal([self._curve(row / self.root, -0.5) for row in chart.equalities])
-        self._reflectors: list[tuple[Array, Array]] | None = None
+        self._reflectors: list[tuple[Array, Array | float]] | None = None
 
     def _curve(self, w: Array, power: float) -> Array:
         """(I + V V')^power w."""
@@ -88,7 +89,7 @@ class DiagonalFactor(Factor):
     def solve(self, g: Array) -> Array:
         w = self._curve(g / self.root, -0.5)
         for normal in self._normals * 2:  # twice: what is projected away may be far larger than what is left
-            w = w - normal * _dot(normal, w)
+            w = _subtract(w, _dot(normal, w), normal)
         return np.asarray(self._curve(w, -0.5) / self.root)
 
     def solve_schur(self, c: Array) -> Array:
@@ -101,16 +102,12 @@ class DiagonalFactor(Factor):
         return np.asarray(out)
 
     def _embed(self, w: Array) -> Array:
-        """An isometry from R^dim onto the straightened tangent space: zeros first, then reflections."""
-        if not self._normals:
-            return w
+        """An isometry from R^dim onto the straightened tangent space: a zero in front, then a reflection, repeated."""
         if self._reflectors is None:
             self._reflectors = _reflectors(self._normals)
-        straight = np.zeros((*w.shape[:-1], self.chart.width))
-        straight[..., len(self._normals) :] = w
-        w = straight
         for vector, factor in self._reflectors[::-1]:
-            w = w - vector * (factor * _dot(vector, w))
+            rest, w = w, vector * (-factor * _dot(vector[..., 1:], w))
+            w[..., 1:] += rest
         return w
 
     def half_solve(self, w: Array) -> Array:
@@ -147,6 +144,7 @@ class DiagonalChart(Chart):
         self._dense = self.A[parts.dense].toarray()
         self._balls = [(head, tail, self.A[tail], _column_squares(self.A[tail])) for head, tail in parts.balls]
         self._coefficient = parts.coefficient * unit[parts.column]
+        self._slope = -self._coefficient  # of the single slacks
         rows = parts.E * unit
         self.equalities = rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(rows) else rows
         self._squares = _column_squares(conic.P)
@@ -161,10 +159,11 @@ class DiagonalChart(Chart):
         """The gradient, the diagonal D and the few columns U of the Hessian."""
         parts = self.structure
         slack = self.slack(z)
+        if self._single:
+            scaled = self._coefficient / slack
+            return self._sum(scaled), self._sum(scaled * scaled), None
         scaled = self._coefficient / slack[..., parts.single]
         D = self._sum(scaled * scaled)
-        if self._single:
-            return self._sum(scaled), D, None
         gradient = self.gradient_of(self.cones.gradient(slack))
         columns = [self._dense[i] / slack[..., [row]] for i, row in enumerate(parts.dense)]
         for head, tail, block, squares in self._balls:
@@ -185,12 +184,12 @@ class DiagonalChart(Chart):
     def slack_step(self, dz: Array) -> Array:
         if self._single:
             spread = dz if self.structure.in_order else dz[..., self.structure.column]
-            return np.asarray(-(spread * self._coefficient))
+            return np.asarray(spread * self._slope)
         return -rows_times(dz, self._transposed)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
         if self._single:
-            return -self._sum(slack_gradient * self._coefficient)
+            return self._sum(slack_gradient * self._slope)
         return -rows_times(slack_gradient, self.A)
 
     def lifted(self, z: Array) -> Array:
@@ -249,11 +248,18 @@ def _scatter(values: Array, column: Array, width: int) -> Array:
     return np.moveaxis(out, 0, -1)
 
 
-def _dot(a: Array, b: Array) -> Array:
+def _dot(a: Array, b: Array) -> Array | float:
     """<a, b> along the last axis, kept as an axis on batches."""
     if a.ndim == 1 and b.ndim == 1:
-        return np.asarray(a @ b)
+        return float(a.dot(b))  # arrays without axes are slow
     return np.asarray((a * b).sum(axis=-1, keepdims=True))
+
+
+def _subtract(w: Array, factor: Array | float, vector: Array) -> Array:
+    """w - factor vector, which may take the place of w."""
+    if w.ndim == 1:
+        return blas.daxpy(vector, w, a=-factor)  # type: ignore[no-any-return]  # BLAS is untyped
+    return np.asarray(w - factor * vector)
 
 
 def _orthonormal(rows: list[Array]) -> list[Array]:
@@ -267,15 +273,17 @@ def _orthonormal(rows: list[Array]) -> list[Array]:
     return done
 
 
-def _reflectors(normals: list[Array]) -> list[tuple[Array, Array]]:
-    """Householder vectors h and factors 2/|h|^2 that turn the normals into the first unit vectors, up to sign."""
-    found: list[tuple[Array, Array]] = []
-    for i, normal in enumerate(normals):
+def _reflectors(normals: list[Array]) -> list[tuple[Array, Array | float]]:
+    """Householder vectors h and factors 2/|h|^2 that turn each normal, as the ones before leave it, into a first axis.
+
+    What the ones before have turned is cut off, so every vector is one shorter than the last.
+    """
+    found: list[tuple[Array, Array | float]] = []
+    for normal in normals:
         h = normal.copy()
         for vector, factor in found:
-            h = h - vector * (factor * _dot(vector, h))
-        h[..., :i] = 0
-        pivot = h[..., i] + np.copysign(1.0, h[..., i])  # the normal has length 1, so |h|^2 = 2 |pivot|
-        h[..., i] = pivot
-        found.append((h, 1 / np.abs(pivot)[..., None] if h.ndim > 1 else 1 / abs(pivot)))
+            h = (h - vector * (factor * _dot(vector, h)))[..., 1:]
+        pivot = h[..., 0] + np.copysign(1.0, h[..., 0])  # the normal has length 1, so |h|^2 = 2 |pivot|
+        h[..., 0] = pivot
+        found.append((h, 1 / abs(pivot)[..., None] if h.ndim > 1 else 1 / float(abs(pivot))))
     return found
