@@ -46,53 +46,57 @@ class TangentSpace:
 
 
 class DenseFactor(Factor):
-    """Cholesky factor of the joint Hessian; its last block is the factor of the Schur complement."""
+    """Cholesky factor of the joint Hessian at one point; its last block is the factor of the Schur complement."""
 
     def __init__(self, chart: "DenseChart", z: Array, accurate: bool) -> None:
-        self.chart = chart
         self.z = z
         self.gradient, M = chart.derivatives(z)
-        if not chart.size:
-            self.L = np.zeros((0, 0))
-        elif z.ndim == 1 and not accurate:
-            H = blas.dsyrk(1.0, M, trans=1, lower=1) if M.flags.f_contiguous else blas.dsyrk(1.0, M.T, lower=1)
-            self.L, info = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
-            if info:
-                self.L = np.asfortranarray(_upper_triangle(M).T)
-        elif z.ndim == 1:
-            self.L = np.asfortranarray(_upper_triangle(M).T)  # half the digits of H are lost, not all
-        else:
-            self.L = np.linalg.cholesky(np.swapaxes(M, -1, -2) @ M)
+        self.L = _lower_by_qr(M) if accurate else _lower(M)  # by QR half the digits of H are lost, not all
         u = chart.auxiliaries
-        self.C = self.L if not u else np.asfortranarray(self.L[u:, u:]) if z.ndim == 1 else self.L[..., u:, u:]
-
-    def _triangular(self, L: Array, w: Array, transposed: int) -> Array:
-        if not L.size:
-            return np.zeros_like(w)
-        if w.ndim == 1:
-            return lapack.dtrtrs(L, w, lower=1, trans=transposed)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
-        if L.ndim == 2:
-            flat = w.reshape(-1, w.shape[-1]).T
-            return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
-        M = np.swapaxes(L, -1, -2) if transposed else L
-        return np.asarray(np.linalg.solve(M, w[..., None])[..., 0])
+        self.C = np.asfortranarray(self.L[u:, u:]) if u else self.L
 
     def solve(self, g: Array) -> Array:
-        if g.ndim == 1 and self.L.size:
-            return lapack.dtrtrs(self.L, lapack.dtrtrs(self.L, g, lower=1)[0], lower=1, trans=1)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
-        return self._triangular(self.L, self._triangular(self.L, g, 0), 1)
+        if g.ndim == 1:
+            half = lapack.dtrtrs(self.L, g, lower=1)[0]
+            return lapack.dtrtrs(self.L, half, lower=1, trans=1, overwrite_b=1)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
+        return _divide(self.L, _divide(self.L, g), transposed=1)
 
     def solve_schur(self, c: Array) -> Array:
-        return self.half_solve(self._triangular(self.C, c, 0))
+        return _divide(self.C, _divide(self.C, c), transposed=1)
 
     def half_solve(self, w: Array) -> Array:
-        return self._triangular(self.C, w, 1)
+        return _divide(self.C, w, transposed=1)
 
     def half_apply(self, w: Array) -> Array:
-        return np.asarray((np.tril(self.C) @ w[..., None])[..., 0])
+        return np.asarray(w @ np.tril(self.C).T)
 
     def apply(self, d: Array) -> Array:
-        return self.half_apply((np.swapaxes(np.tril(self.C), -1, -2) @ d[..., None])[..., 0])
+        return self.half_apply(d @ np.tril(self.C))
+
+
+class DenseFactors(Factor):
+    """The same at a batch of points, and where there are no coordinates."""
+
+    def __init__(self, chart: "DenseChart", z: Array) -> None:
+        self.z = z
+        self.gradient, M = chart.derivatives(z)
+        self.L = np.linalg.cholesky(_transposed(M) @ M)
+        self.C = self.L[..., chart.auxiliaries :, chart.auxiliaries :]
+
+    def solve(self, g: Array) -> Array:
+        return _matrix_solve(_transposed(self.L), _matrix_solve(self.L, g))
+
+    def solve_schur(self, c: Array) -> Array:
+        return self.half_solve(_matrix_solve(self.C, c))
+
+    def half_solve(self, w: Array) -> Array:
+        return _matrix_solve(_transposed(self.C), w)
+
+    def half_apply(self, w: Array) -> Array:
+        return np.asarray((self.C @ w[..., None])[..., 0])
+
+    def apply(self, d: Array) -> Array:
+        return self.half_apply((_transposed(self.C) @ d[..., None])[..., 0])
 
 
 class DenseChart(Chart):
@@ -130,8 +134,8 @@ class DenseChart(Chart):
         slack = self.slack(z)
         return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
 
-    def factor(self, z: Array, *, accurate: bool = False) -> DenseFactor:
-        return DenseFactor(self, z, accurate)
+    def factor(self, z: Array, *, accurate: bool = False) -> Factor:
+        return DenseFactor(self, z, accurate) if z.ndim == 1 and len(z) else DenseFactors(self, z)
 
     def slack_step(self, dz: Array) -> Array:
         return np.asarray(-(dz @ self.G.T))
@@ -180,7 +184,32 @@ class DenseChart(Chart):
         return np.eye(self.dim)
 
 
-def _upper_triangle(M: Array) -> Array:
-    """R of the QR factorisation of M."""
+def _lower(M: Array) -> Array:
+    """L with L L' = M'M, in its lower triangle."""
+    H = blas.dsyrk(1.0, M, trans=1, lower=1) if M.flags.f_contiguous else blas.dsyrk(1.0, M.T, lower=1)
+    L, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+    return _lower_by_qr(M) if failed else L
+
+
+def _lower_by_qr(M: Array) -> Array:
+    """L with L L' = M'M, from M alone."""
     R: Array = np.linalg.qr(M, mode="r")  # type: ignore[assignment]  # with mode="r" NumPy returns R alone
-    return R
+    return np.asfortranarray(R.T)
+
+
+def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
+    """L^-1 w or L'^-1 w for one lower triangle L and vectors w on leading axes."""
+    if w.ndim == 1 and len(w):
+        return lapack.dtrtrs(L, w, lower=1, trans=transposed)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
+    if not w.size:
+        return np.zeros_like(w)
+    flat = w.reshape(-1, w.shape[-1]).T
+    return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
+
+
+def _matrix_solve(M: Array, w: Array) -> Array:
+    return np.asarray(np.linalg.solve(M, w[..., None])[..., 0])
+
+
+def _transposed(M: Array) -> Array:
+    return np.swapaxes(M, -1, -2)
