@@ -1,13 +1,13 @@
 """Balls of the p-norms, and ellipsoids."""
 
-from collections.abc import Callable
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decision_sets.arguments import Array, center_of, finite_array, positive_number, whole_number
-from decision_sets.boxes import corner_sampler
+from decision_sets.boxes import draw_corner
 from dpcvx import DecisionSet
 
 
@@ -23,18 +23,18 @@ def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | Non
         return DecisionSet(
             x,
             [cp.norm1(x - middle) <= radius],
-            oracle=cross_polytope_oracle(middle, radius),
-            vertex_sampler=cross_polytope_sampler(middle, radius),
+            oracle=partial(cheapest_tip, middle, radius),
+            vertex_sampler=partial(draw_tip, middle, radius),
             name=name,
         )
     if p == 2:
         return DecisionSet(x, [cp.norm2(x - middle) <= radius], name=name)
     if np.isinf(p):
-        corners = corner_sampler(middle - radius, middle + radius)
+        corners = partial(draw_corner, middle - radius, middle + radius)
         return DecisionSet(x, [cp.norm_inf(x - middle) <= radius], vertex_sampler=corners, name=name)
     # approx=False: one power cone for each coordinate instead of towers of second-order cones.
     constraints = [cp.pnorm(x - middle, p, approx=False) <= radius]
-    return DecisionSet(x, constraints, oracle=power_ball_oracle(p, middle, radius), name=name)
+    return DecisionSet(x, constraints, oracle=partial(lowest_in_power_ball, p, middle, radius), name=name)
 
 
 def ellipsoid(shape_matrix: ArrayLike, center: ArrayLike | None = None) -> DecisionSet:
@@ -49,51 +49,41 @@ def ellipsoid(shape_matrix: ArrayLike, center: ArrayLike | None = None) -> Decis
     middle = center_of(n, center)
     x = cp.Variable(n)
     half_inverse = (directions / np.sqrt(axes)).T
-
-    def lowest_point(c: Array) -> Array:
-        step = Q @ c
-        length = np.sqrt(c @ step)
-        return middle - step / length if length > 0 else middle.copy()
-
-    return DecisionSet(x, [cp.norm2(half_inverse @ (x - middle)) <= 1], oracle=lowest_point, name=f"ellipsoid({n})")
+    constraints = [cp.norm2(half_inverse @ (x - middle)) <= 1]
+    return DecisionSet(x, constraints, oracle=partial(lowest_in_ellipsoid, Q, middle), name=f"ellipsoid({n})")
 
 
-def cross_polytope_oracle(center: Array, radius: float) -> Callable[[Array], Array]:
-    """Return the linear minimiser over the 1-norm ball: the corner against the largest coefficient."""
-
-    def cheapest_corner(c: Array) -> Array:
-        corner = center.copy()
-        i = int(np.argmax(np.abs(c)))
-        corner[i] -= radius if c[i] >= 0 else -radius
-        return corner
-
-    return cheapest_corner
+def cheapest_tip(center: Array, radius: float, c: Array) -> Array:
+    """Return the minimiser of <c, x> over the 1-norm ball: the tip against the largest coefficient."""
+    tip = center.copy()
+    i = int(np.argmax(np.abs(c)))
+    tip[i] -= radius if c[i] >= 0 else -radius
+    return tip
 
 
-def cross_polytope_sampler(center: Array, radius: float) -> Callable[[Array, np.random.Generator], Array]:
-    """Return the sampler of corners of the 1-norm ball: each coordinate's share, and opposite corners for the rest."""
-
-    def draw_corner(point: Array, rng: np.random.Generator) -> Array:
-        offset = (point - center) / radius
-        rest = max(0.0, 1.0 - float(np.abs(offset).sum())) / (2 * offset.size)
-        shares = np.concatenate([np.maximum(offset, 0.0), np.maximum(-offset, 0.0)]) + rest
-        chosen = int(rng.choice(shares.size, p=shares / shares.sum()))
-        corner = center.copy()
-        corner[chosen % offset.size] += radius if chosen < offset.size else -radius
-        return corner
-
-    return draw_corner
+def draw_tip(center: Array, radius: float, point: Array, rng: np.random.Generator) -> Array:
+    """Draw a tip of the 1-norm ball whose mean is ``point``: each coordinate's share, opposite tips for the rest."""
+    offset = (point - center) / radius
+    rest = max(0.0, 1.0 - float(np.abs(offset).sum())) / (2 * offset.size)
+    shares = np.concatenate([np.maximum(offset, 0.0), np.maximum(-offset, 0.0)]) + rest
+    chosen = int(rng.choice(shares.size, p=shares / shares.sum()))
+    tip = center.copy()
+    tip[chosen % offset.size] += radius if chosen < offset.size else -radius
+    return tip
 
 
-def power_ball_oracle(p: float, center: Array, radius: float) -> Callable[[Array], Array]:
-    """Return the linear minimiser over the p-norm ball, 1 < p < infinity, where Hölder's inequality is an equality."""
+def lowest_in_power_ball(p: float, center: Array, radius: float, c: Array) -> Array:
+    """Return the minimiser of <c, x> over the p-norm ball, 1 < p < infinity, where Hölder's inequality is tight."""
+    largest = np.abs(c).max()
+    if largest == 0:
+        return center.copy()
+    magnitude = (np.abs(c) / largest) ** (1 / (p - 1))
+    point: Array = center - radius * np.sign(c) * magnitude / np.sum(magnitude**p) ** (1 / p)
+    return point
 
-    def lowest_point(c: Array) -> Array:
-        largest = np.abs(c).max()
-        if largest == 0:
-            return center.copy()
-        magnitude = (np.abs(c) / largest) ** (1 / (p - 1))
-        point: Array = center - radius * np.sign(c) * magnitude / np.sum(magnitude**p) ** (1 / p)
-        return point
 
-    return lowest_point
+def lowest_in_ellipsoid(Q: Array, center: Array, c: Array) -> Array:
+    """Return the minimiser center - Q c / sqrt(c' Q c) of <c, x> over the ellipsoid."""
+    step = Q @ c
+    length = np.sqrt(c @ step)
+    return center - step / length if length > 0 else center.copy()

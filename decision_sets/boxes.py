@@ -1,6 +1,6 @@
 """Boxes: every coordinate in its own interval."""
 
-from collections.abc import Callable
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -26,7 +26,7 @@ def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
         )
     x = cp.Variable(low.shape)
     name = f"box({' x '.join(map(str, low.shape))})"
-    return DecisionSet(x, [x >= low, x <= high], vertex_sampler=corner_sampler(low, high), name=name)
+    return DecisionSet(x, [x >= low, x <= high], vertex_sampler=partial(draw_corner, low, high), name=name)
 
 
 def cube(n: int, radius: float = 1.0) -> DecisionSet:
@@ -35,10 +35,6 @@ def cube(n: int, radius: float = 1.0) -> DecisionSet:
     return box(np.full(n, -radius), np.full(n, radius))
 
 
-def corner_sampler(low: Array, high: Array) -> Callable[[Array, np.random.Generator], Array]:
-    """Return the sampler that draws a corner of the box [low, high] with a given mean, coordinates independent."""
-
-    def draw_corner(point: Array, rng: np.random.Generator) -> Array:
-        return np.where(rng.uniform(size=low.shape) * (high - low) < point - low, high, low)
-
-    return draw_corner
+def draw_corner(low: Array, high: Array, point: Array, rng: np.random.Generator) -> Array:
+    """Draw a corner of the box [low, high] whose mean is ``point``, coordinates independent."""
+    return np.where(rng.uniform(size=low.shape) * (high - low) < point - low, high, low)

@@ -1,6 +1,6 @@
 """Distributions that stay near a given one: entropy and Kullback-Leibler balls."""
 
-from collections.abc import Callable
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -19,7 +19,7 @@ def entropy_ball(n: int, at_least: float) -> DecisionSet:
         raise ValueError(f"at_least must be a number from 0 to below log({n}) = {highest:.6g}, but {at_least!r} came.")
     x = cp.Variable(n)
     # KL(x || uniform) = log(n) - entropy(x), so the linear minimiser is that of a Kullback-Leibler ball.
-    oracle = tilting_oracle(np.full(n, 1 / n), highest - float(at_least))
+    oracle = partial(cheapest_distribution, np.full(n, 1 / n), highest - float(at_least))
     constraints = [cp.sum(x) == 1, cp.sum(cp.entr(x)) >= at_least]
     return DecisionSet(x, constraints, oracle=oracle, name=f"entropy_ball({n}, at_least={at_least:g})")
 
@@ -35,40 +35,37 @@ def kl_ball(center: ArrayLike, radius: float) -> DecisionSet:
     q = q / q.sum()
     x = cp.Variable(q.size)
     constraints = [cp.sum(x) == 1, cp.sum(cp.rel_entr(x, q)) <= radius]
-    return DecisionSet(x, constraints, oracle=tilting_oracle(q, radius), name=f"kl_ball({q.size}, radius={radius:g})")
+    oracle = partial(cheapest_distribution, q, radius)
+    return DecisionSet(x, constraints, oracle=oracle, name=f"kl_ball({q.size}, radius={radius:g})")
 
 
-def tilting_oracle(center: Array, radius: float) -> Callable[[Array], Array]:
-    """Return the linear minimiser over the distributions x with KL(x || center) <= radius.
+def cheapest_distribution(center: Array, radius: float, c: Array) -> Array:
+    """Return the minimiser of <c, x> over the distributions x with KL(x || center) <= radius.
 
     It is the exponential tilt x ~ center * exp(-beta c) whose divergence, which grows with beta, equals the radius.
     """
+    excess = c - c.min()
+    spread = excess.max()
+    cheapest = np.where(excess == 0, center, 0.0)
+    if spread == 0 or -np.log(cheapest.sum()) <= radius:
+        return normalised(cheapest)
+    excess = excess / spread
 
-    def cheapest_distribution(c: Array) -> Array:
-        excess = c - c.min()
-        spread = excess.max()
-        cheapest = np.where(excess == 0, center, 0.0)
-        if spread == 0 or -np.log(cheapest.sum()) <= radius:
-            return normalised(cheapest)
-        excess = excess / spread
+    def tilted(beta: float) -> Array:
+        return normalised(center * np.exp(-beta * excess))
 
-        def tilted(beta: float) -> Array:
-            return normalised(center * np.exp(-beta * excess))
+    def inside(beta: float) -> bool:
+        return bool(rel_entr(tilted(beta), center).sum() <= radius)
 
-        def inside(beta: float) -> bool:
-            return bool(rel_entr(tilted(beta), center).sum() <= radius)
-
-        low, high = 0.0, 1.0
-        while inside(high) and high < 2.0**60:
-            low, high = high, 2 * high
-        while high - low > 1e-15 * high:
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if inside(middle) else (low, middle)
-        return tilted(low)
-
-    return cheapest_distribution
+    low, high = 0.0, 1.0
+    while inside(high) and high < 2.0**60:
+        low, high = high, 2 * high
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if inside(middle) else (low, middle)
+    return tilted(low)
 
 
 def normalised(weights: Array) -> Array:

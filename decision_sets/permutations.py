@@ -35,12 +35,6 @@ def permutahedron(n: int) -> DecisionSet:
         y <= above[:, :m] @ y + above[:, m],
         x == wires[:, :m] @ y + wires[:, m],
     ]
-
-    def cheapest_ordering(c: Array) -> Array:
-        ordering = np.empty(n)
-        ordering[np.argsort(c)] = np.arange(n, 0, -1)
-        return ordering
-
     return DecisionSet(
         x, constraints, oracle=cheapest_ordering, vertex_sampler=draw_ordering, name=f"permutahedron({n})"
     )
@@ -51,10 +45,6 @@ def birkhoff(n: int) -> DecisionSet:
     n = whole_number("n", n, at_least=2)
     X = cp.Variable((n, n), nonneg=True)
     constraints = [cp.sum(X, axis=1) == 1, cp.sum(X, axis=0) == 1]
-
-    def cheapest_assignment(C: Array) -> Array:
-        return permutation_matrix(linear_sum_assignment(C)[1])
-
     return DecisionSet(
         X, constraints, oracle=cheapest_assignment, vertex_sampler=draw_permutation_matrix, name=f"birkhoff({n})"
     )
@@ -74,6 +64,18 @@ def sorting_network(n: int) -> list[tuple[int, int]]:
             distance, phase, q = q - p, p, q // 2
         p //= 2
     return comparators
+
+
+def cheapest_ordering(c: Array) -> Array:
+    """Return the ordering of 1, ..., n with the least <c, x>: the largest number where the cost is least."""
+    ordering = np.empty(c.size)
+    ordering[np.argsort(c)] = np.arange(c.size, 0, -1)
+    return ordering
+
+
+def cheapest_assignment(C: Array) -> Array:
+    """Return the permutation matrix X with the least <C, X>."""
+    return permutation_matrix(linear_sum_assignment(C)[1])
 
 
 def permutation_matrix(columns: Array) -> Array:

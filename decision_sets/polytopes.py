@@ -1,5 +1,7 @@
 """Polytopes, from their inequalities or from their vertices."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,10 +42,12 @@ def convex_hull(points: ArrayLike) -> DecisionSet:
     if np.all(P == P[0]):
         raise ValueError(f"points must hold at least two different rows, but all {count} are the same.")
     x, w = cp.Variable(n), cp.Variable(count, nonneg=True)
-
-    def cheapest_point(c: Array) -> Array:
-        point: Array = P[np.argmin(P @ c)].copy()
-        return point
-
     constraints = [x == P.T @ w, cp.sum(w) == 1]
-    return DecisionSet(x, constraints, oracle=cheapest_point, name=f"convex_hull({count} points, {n} variables)")
+    oracle = partial(cheapest_row, P)
+    return DecisionSet(x, constraints, oracle=oracle, name=f"convex_hull({count} points, {n} variables)")
+
+
+def cheapest_row(P: Array, c: Array) -> Array:
+    """Return the row p of ``P`` with the least <c, p>."""
+    row: Array = P[np.argmin(P @ c)].copy()
+    return row

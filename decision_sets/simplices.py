@@ -1,5 +1,7 @@
 """Simplices: probability vectors, and the k-sets of n things."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 
@@ -11,14 +13,7 @@ def simplex(n: int, scale: float = 1.0) -> DecisionSet:
     """The simplex {x >= 0, sum(x) = scale} in R^n: distributions over n arms, times ``scale``."""
     n, scale = whole_number("n", n, at_least=2), positive_number("scale", scale)
     x = cp.Variable(n, nonneg=True)
-
-    def draw_corner(point: Array, rng: np.random.Generator) -> Array:
-        weights = np.maximum(point, 0.0)
-        corner = np.zeros(n)
-        corner[rng.choice(n, p=weights / weights.sum())] = scale
-        return corner
-
-    return DecisionSet(x, [cp.sum(x) == scale], vertex_sampler=draw_corner, name=f"simplex({n})")
+    return DecisionSet(x, [cp.sum(x) == scale], vertex_sampler=partial(draw_corner, scale), name=f"simplex({n})")
 
 
 def capped_simplex(n: int, k: int) -> DecisionSet:
@@ -26,25 +21,31 @@ def capped_simplex(n: int, k: int) -> DecisionSet:
     n = whole_number("n", n, at_least=2)
     k = whole_number("k", k, at_least=1, at_most=n - 1)
     x = cp.Variable(n)
-
-    def cheapest_subset(c: Array) -> Array:
-        subset = np.zeros(n)
-        subset[np.argpartition(c, k - 1)[:k]] = 1.0
-        return subset
-
-    def draw_subset(point: Array, rng: np.random.Generator) -> Array:
-        return systematic_sample(point, k, rng)
-
     return DecisionSet(
         x,
         [x >= 0, x <= 1, cp.sum(x) == k],
-        oracle=cheapest_subset,
-        vertex_sampler=draw_subset,
+        oracle=partial(cheapest_subset, k),
+        vertex_sampler=partial(systematic_sample, k),
         name=f"capped_simplex({n}, {k})",
     )
 
 
-def systematic_sample(probabilities: Array, k: int, rng: np.random.Generator) -> Array:
+def draw_corner(scale: float, point: Array, rng: np.random.Generator) -> Array:
+    """Draw a corner of the simplex of the given scale: each coordinate's share of the point is its probability."""
+    weights = np.maximum(point, 0.0)
+    corner = np.zeros(point.size)
+    corner[rng.choice(point.size, p=weights / weights.sum())] = scale
+    return corner
+
+
+def cheapest_subset(k: int, c: Array) -> Array:
+    """Return the indicator of the k things of the least costs."""
+    subset = np.zeros(c.size)
+    subset[np.argpartition(c, k - 1)[:k]] = 1.0
+    return subset
+
+
+def systematic_sample(k: int, probabilities: Array, rng: np.random.Generator) -> Array:
     """Draw exactly ``k`` of n things, the i-th with probability ``probabilities[i]``; they sum to k.
 
     The probabilities are laid end to end in random order on [0, k], and the things hit by u, u + 1, ..., u + k - 1

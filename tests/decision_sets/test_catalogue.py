@@ -1,5 +1,6 @@
 """Every set of the catalogue: its dimension and parameter, and its own linear oracle against the generic one."""
 
+import pickle
 import sys
 from collections.abc import Callable
 
@@ -26,6 +27,16 @@ WITH_OWN_ORACLE = [
     "entropy ball",
     "KL ball",
     "flow polytope",
+]
+# No polytopes, and no sampler of their own.
+WITHOUT_VERTEX_SAMPLER = [
+    "ball, p = 1.5",
+    "ball, p = 2",
+    "ball, p = 3",
+    "ball, p = 10",
+    "ellipsoid",
+    "entropy ball",
+    "KL ball",
 ]
 
 
@@ -85,6 +96,23 @@ def test_own_oracle_leaves_its_argument_and_its_earlier_answers_alone(name):
     assert declared.contains(declared.argmin(np.zeros(declared.shape)), 1e-9)
     declared.argmin(c)
     assert np.array_equal(c, kept)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_pickled_set_gives_the_same_answers(name):
+    declared = CATALOGUE[name][0]()
+    twin = pickle.loads(pickle.dumps(declared))
+    assert (twin.dim, twin.nu) == (declared.dim, declared.nu)
+    assert np.array_equal(twin.center, declared.center)
+    for c in np.random.default_rng(5).normal(size=(5, *declared.shape)):
+        assert np.array_equal(twin.argmin(c), declared.argmin(c))
+        assert np.array_equal(twin.project(3 * c), declared.project(3 * c))
+    if name not in WITHOUT_VERTEX_SAMPLER:
+        rng, its_rng = np.random.default_rng(6), np.random.default_rng(6)
+        for _ in range(5):
+            assert np.array_equal(
+                twin.sample_vertex(twin.center, its_rng), declared.sample_vertex(declared.center, rng)
+            )
 
 
 def test_every_function_of_the_catalogue_is_tried_here():

@@ -118,8 +118,8 @@ def test_systematic_sample_has_exactly_k_members_whatever_rounding_does(excess):
     rng = np.random.default_rng(9)
     for k in range(1, 8):
         certain = np.r_[np.full(k, 1.0 + excess), np.zeros(8 - k)]
-        assert systematic_sample(certain, k, rng)[:k].sum() == k
+        assert systematic_sample(k, certain, rng)[:k].sum() == k
         for _ in range(200):
-            mixed = systematic_sample(np.full(8, k / 8) + excess, k, rng)
+            mixed = systematic_sample(k, np.full(8, k / 8) + excess, rng)
             assert is_indicator(mixed)
             assert mixed.sum() == k
