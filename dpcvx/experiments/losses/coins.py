@@ -1,0 +1,72 @@
+"""Random losses, independent from round to round, alone or with an advantage for one vertex."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.experiments.losses.extremes import cold, cross_polytope, extreme_losses, favouring, random_vertex
+from dpcvx.experiments.losses.sequence import Drawn, Losses, generator, whole_number
+from dpcvx.sets import DecisionSet, LossSet
+
+Sampler = Callable[[np.random.Generator, int], Array]
+
+
+def coins(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
+    """Independent random extreme losses of Y: fair coins on a box, where every algorithm has the same expected loss."""
+    X, Y = cold(X, Y)
+    return Drawn("coins", horizon, Y.shape, seed, partial(_toss, extreme_losses(Y, generator(seed, 0))))
+
+
+def _toss(sample: Sampler, rng: np.random.Generator, rounds: Array) -> Array:
+    return sample(rng, len(rounds))
+
+
+def gap(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, g: float | None = None) -> Losses:
+    """Coins with weight 1 - g and, with weight g, the loss that favours a random vertex.
+
+    The default g = sqrt(ln(N)/T) is the size of gap that is hardest to find in T rounds.
+    """
+    X, Y = cold(X, Y)
+    horizon = whole_number("horizon", horizon, at_least=1)
+    if g is None:
+        g = min(1.0, float(np.sqrt(np.log(max(X.size, 2)) / horizon)))
+    elif not 0 <= g <= 1:
+        raise ValueError(f"g must be between 0 and 1, not {g}.")
+    rng = generator(seed, 0)
+    advantage = favouring(X, Y, random_vertex(X, rng))
+    return Drawn(f"gap({g:.3g})", horizon, Y.shape, seed, partial(_biased, extreme_losses(Y, rng), advantage, g))
+
+
+def _biased(sample: Sampler, advantage: Array, g: float, rng: np.random.Generator, rounds: Array) -> Array:
+    return (1 - g) * sample(rng, len(rounds)) + g * advantage
+
+
+def late_riser(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
+    """Coins for two thirds of the rounds; then a random vertex is favoured as much as possible."""
+    X, Y = cold(X, Y)
+    horizon = whole_number("horizon", horizon, at_least=1)
+    rng = generator(seed, 0)
+    advantage = favouring(X, Y, random_vertex(X, rng))
+    draw = partial(_coins_until, 2 * horizon // 3, extreme_losses(Y, rng), advantage)
+    return Drawn("late_riser", horizon, Y.shape, seed, draw)
+
+
+def _coins_until(rise: int, sample: Sampler, advantage: Array, rng: np.random.Generator, rounds: Array) -> Array:
+    losses = np.array(sample(rng, len(rounds)))
+    losses[rounds >= rise] = advantage
+    return losses
+
+
+def axes(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
+    """+-r e_i, i uniform, for the ball Y = {|l|_1 <= r}; on the cube [-1, 1]^N the regret is about r sqrt(2 N T/pi).
+
+    Raises:
+        ValueError: where Y is not a ball of the 1-norm around the origin.
+    """
+    X, Y = cold(X, Y)
+    radius, q = Y.centred_ball or (0.0, 0.0)
+    if q != 1:
+        raise ValueError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")
+    return Drawn("axes", horizon, Y.shape, seed, partial(_toss, partial(cross_polytope, Y.shape, radius)))
