@@ -1,0 +1,297 @@
+"""The simulation loop: exact regret, honest bands, learners of every kind, and what it prints."""
+
+import io
+import pickle
+import sys
+from dataclasses import dataclass
+
+import cvxpy as cp
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import decision_sets as ds
+from dpcvx import DecisionSet, HorizonError, LossSet
+from dpcvx.experiments import simulation
+from dpcvx.experiments.losses import GENERATORS, altdrift, coins, const, from_array
+from dpcvx.experiments.simulation import SimulationState, play_on, simulate
+
+mpl.use("Agg")
+N = 6
+X = ds.simplex(N)
+VARIABLE = cp.Variable(N)
+Y = LossSet(VARIABLE, [VARIABLE >= -1, VARIABLE <= 1])
+
+
+@dataclass(frozen=True)
+class Bound:
+    learning: float
+    privacy: float
+
+    @property
+    def total(self):
+        return self.learning + self.privacy
+
+
+class Hedge:
+    """Softmax of the sum of the losses plus Gaussian noise that every replica draws once."""
+
+    name = "Hedge"
+    decision_set, loss_set, certificate = X, Y, None
+
+    def __init__(self, horizon, rate=1.0, deviation=0.0, sign=1, replicas=None, seed=None):
+        self.horizon, self._settings = horizon, (rate, deviation, sign)
+        learning = np.sqrt(2 * horizon * np.log(N))
+        self.regret_bound = Bound(learning, 0.0)
+        self._rate = sign * rate * learning / horizon
+        self._total = np.zeros(N)
+        if replicas is not None:
+            self._total = deviation * np.random.default_rng(seed).standard_normal((replicas, N))
+
+    def simulated(self, replicas, seed):
+        return Hedge(self.horizon, *self._settings, replicas, seed)
+
+    def act(self):
+        score = -self._rate * self._total
+        weights = np.exp(score - score.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+    def update(self, loss):
+        self._total = self._total + loss
+
+
+class Centre:
+    """Always plays the centre; one replica."""
+
+    horizon = None
+
+    def __init__(self, decision_set):
+        self.decision_set = decision_set
+
+    def act(self):
+        return self.decision_set.center
+
+    def update(self, loss):
+        pass
+
+
+def test_regret_is_taken_against_the_best_point_at_every_checkpoint():
+    losses = coins(X, Y, 1000, seed=1)
+    result = simulate(Hedge(1000), losses, checkpoints=20)
+    rows = losses.block(0, 1000)
+    plays, learner = [], Hedge(1000)
+    for row in rows:
+        plays.append(learner.act())
+        learner.update(row)
+    incurred, sums = np.cumsum(np.sum(rows * plays, axis=1)), np.cumsum(rows, axis=0)
+    assert result.rounds[0] == 1 and result.rounds[-1] == 1000 and np.all(np.diff(result.rounds) > 0)
+    assert result.regret.shape == (1, len(result.rounds))
+    assert np.allclose(result.regret[0], (incurred - sums.min(axis=1))[result.rounds - 1], atol=1e-9)
+
+
+def matrices():
+    variable = cp.Variable((3, 3), symmetric=True)
+    return ds.spectrahedron(3), LossSet(variable, [cp.sigma_max(variable) <= 1])
+
+
+def rectangles():
+    variable = cp.Variable((3, 2))
+    return ds.nuclear_ball(3, 2), LossSet(variable, [cp.norm(variable, "fro") <= 1])
+
+
+def numbers():
+    x, v = cp.Variable(), cp.Variable()
+    return DecisionSet(x, [x >= -1, x <= 2]), LossSet(v, [v >= -1, v <= 1])
+
+
+@pytest.mark.parametrize("sets", [matrices, rectangles, numbers])
+def test_the_centre_has_the_regret_of_the_centre_on_any_shape(sets):
+    decisions, allowed = sets()
+    losses = coins(decisions, allowed, 60)
+    result = simulate(lambda seed: Centre(decisions), losses, replicas=2, checkpoints=[7, 60])
+    for column, stop in enumerate((7, 60)):
+        total = losses.block(0, stop).sum(axis=0)
+        expected = np.sum(total * decisions.center) - np.sum(total * decisions.argmin(total))
+        assert np.allclose(result.regret[:, column], expected, atol=1e-7)
+    assert result.learner == "Centre" and result.bound is None and result.certificate is None
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_a_good_learner_stays_below_its_bound(generator):
+    result = simulate(Hedge(512), GENERATORS[generator](X, Y, 512))
+    assert result.final <= result.bound.total
+    assert np.all(result.mean <= result.bound.total)
+
+
+@pytest.mark.parametrize("broken", [{"rate": 100.0}, {"sign": -1}])
+def test_a_broken_learner_exceeds_its_bound_somewhere(broken):
+    finals = [simulate(Hedge(512, **broken), make(X, Y, 512)).final for make in GENERATORS.values()]
+    assert max(finals) > 1.5 * Hedge(512).regret_bound.total
+
+
+def test_replicas_are_independent_and_a_seed_repeats_them():
+    learner, losses = Hedge(200, deviation=20.0), const(X, Y, 200)
+    first, again, other = (simulate(learner, losses, replicas=40, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.regret, again.regret)
+    assert not np.array_equal(first.regret, other.regret)
+    assert len(np.unique(first.regret[:, -1])) == 40
+
+
+def test_a_factory_gets_one_child_seed_a_replica():
+    seeds = []
+
+    def factory(seed):
+        seeds.append(seed)
+        return Centre(X)
+
+    losses = coins(X, Y, 50)
+    simulate(factory, losses, replicas=5, seed=3)
+    simulate(factory, losses, replicas=5, seed=3)
+    assert len(set(seeds[:5])) == 5 and seeds[:5] == seeds[5:]
+
+
+def test_one_learner_with_replicas_equals_many_with_one():
+    losses = altdrift(X, Y, 300)
+
+    class One(Hedge):
+        def act(self):
+            return super().act()[0]
+
+    together = simulate(Hedge(300), losses, replicas=3)
+    apart = simulate(lambda seed: One(300, replicas=1, seed=seed), losses, replicas=3)
+    assert np.allclose(together.regret, apart.regret, atol=1e-10)
+    assert apart.bound == together.bound
+
+
+def test_the_state_is_all_that_the_loop_remembers():
+    losses, rounds = coins(X, Y, 1500), np.array([1, 10, 700, 1500])
+    learner, state = Hedge(1500, deviation=5.0).simulated(4, 0), SimulationState.start(4, (N,), 4)
+    stops = []
+    while state.round < 1500:
+        play_on(state, learner, losses, rounds, X)
+        learner, state = pickle.loads(pickle.dumps((learner, state)))
+        stops.append(state.round)
+    direct = simulate(Hedge(1500, deviation=5.0), losses, replicas=4, checkpoints=rounds)
+    assert stops == [1, 10, 256, 512, 700, 768, 1024, 1280, 1500]
+    assert np.array_equal(state.regret, direct.regret)
+
+
+def test_an_array_will_do_for_losses():
+    rows = coins(X, Y, 30).block(0, 30)
+    assert np.array_equal(simulate(Hedge(30), rows).regret, simulate(Hedge(30), from_array(rows)).regret)
+
+
+class Untouchable(Hedge):
+    def act(self):
+        raise AssertionError("a round was played")
+
+    def simulated(self, replicas, seed):
+        return self
+
+
+def test_wrong_settings_are_refused_before_the_first_round():
+    with pytest.raises(HorizonError, match="There are 101 losses, but the learner's horizon is 100"):
+        simulate(Untouchable(100), coins(X, Y, 101))
+    with pytest.raises(ValueError, match=r"losses have shape \(3,\), but the decisions have shape \(6,\)"):
+        simulate(Untouchable(100), np.ones((10, 3)))
+    with pytest.raises(ValueError, match="replicas"):
+        simulate(Untouchable(100), coins(X, Y, 10), replicas=0)
+    with pytest.raises(ValueError, match="There are 10 rounds, but a checkpoint is 11"):
+        simulate(Untouchable(100), coins(X, Y, 10), checkpoints=[11])
+    with pytest.raises(ValueError, match="checkpoints"):
+        simulate(Untouchable(100), coins(X, Y, 10), checkpoints=0)
+    with pytest.raises(ValueError, match="simulated"):
+        simulate("FTRL", coins(X, Y, 10))
+    with pytest.raises(ValueError, match="decision_set"):
+        simulate(lambda seed: object(), coins(X, Y, 10))
+
+
+def test_an_action_of_the_wrong_shape_is_refused():
+    class Flat(Hedge):
+        def simulated(self, replicas, seed):
+            return Hedge(self.horizon)  # without a leading axis
+
+    with pytest.raises(ValueError, match=r"act\(\) returned an array of shape \(6,\); expected \(1, 6\)"):
+        simulate(Flat(10), coins(X, Y, 10))
+
+
+def test_mean_error_and_band_describe_the_replicas():
+    result = simulate(Hedge(200, deviation=20.0), const(X, Y, 200), replicas=50)
+    lower, upper = result.band(0.8)
+    inside = (result.regret >= lower) & (result.regret <= upper)
+    assert np.allclose(inside.mean(axis=0), 0.8, atol=0.05)
+    assert np.allclose(result.standard_error, result.regret.std(axis=0, ddof=1) / np.sqrt(50))
+    assert result.final == result.mean[-1] and result.replicas == 50
+    assert np.isnan(simulate(Hedge(10), coins(X, Y, 10)).standard_error).all()
+    with pytest.raises(ValueError, match="level"):
+        result.band(90)
+
+
+def test_the_result_prints_as_a_short_table():
+    result = simulate(Hedge(1000), altdrift(X, Y, 1000), replicas=3)
+    text, html = str(result), result._repr_html_()
+    assert "Hedge on altdrift: 1000 rounds, 3 replicas" in text and "proved bound" in text
+    assert 4 < len(text.splitlines()) <= 14 and f"{result.final:.5g}" in text
+    assert html.count("<tr>") == len(text.splitlines()) - 2 and "Hedge on altdrift" in html
+    assert "no proved bound" in str(simulate(lambda seed: Centre(X), coins(X, Y, 1)))
+
+
+def test_plot_shows_mean_band_and_bound():
+    from matplotlib import pyplot
+
+    result = simulate(Hedge(100, deviation=3.0), coins(X, Y, 100), replicas=5)
+    ax = result.plot()
+    assert np.array_equal(ax.lines[0].get_ydata(), result.mean)
+    assert ax.lines[1].get_ydata()[0] == result.bound.total
+    assert len(ax.collections) == 1
+    assert simulate(Hedge(100), coins(X, Y, 100)).plot(ax) is ax and len(ax.lines) == 4
+    pyplot.close(ax.figure)
+
+
+def test_pandas_is_asked_for_only_when_it_is_needed(monkeypatch):
+    result = simulate(Hedge(20), coins(X, Y, 20), replicas=2, checkpoints=[5, 20])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_pandas needs pandas"):
+        result.to_pandas()
+
+    class Pandas:
+        DataFrame = staticmethod(dict)
+
+    monkeypatch.setitem(sys.modules, "pandas", Pandas)
+    frame = result.to_pandas()
+    assert list(frame) == ["learner", "losses", "replica", "round", "regret"]
+    assert frame["round"].tolist() == [5, 20, 5, 20] and frame["replica"].tolist() == [0, 0, 1, 1]
+    assert np.array_equal(frame["regret"], result.regret.ravel())
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_progress_bar_is_for_terminals(monkeypatch, capsys):
+    losses = coins(X, Y, 600)
+    simulate(Hedge(600), losses)
+    assert capsys.readouterr() == ("", "")
+    for progress, shown in ((None, True), (False, False)):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        simulate(Hedge(600), losses, progress=progress)
+        assert ("100 %  600/600  took 0:00" in terminal.getvalue()) == shown
+        assert terminal.getvalue().endswith("\n") == shown
+
+
+def test_the_progress_bar_tells_the_time_left(monkeypatch):
+    terminal, now = Terminal(), [0.0]
+    monkeypatch.setattr(simulation.time, "monotonic", lambda: now[0])
+    with simulation.ProgressBar(1000, terminal) as bar:
+        now[0] = 100.0
+        bar.show(250)
+        assert " 25 %  250/1000  5:00 left" in terminal.getvalue()
+        written = len(terminal.getvalue())
+        now[0] = 100.1
+        bar.show(251)
+        assert len(terminal.getvalue()) == written
+        now[0] = 20_000.0
+        bar.show(500)
+        assert "5:33:20 left" in terminal.getvalue()
