@@ -24,6 +24,7 @@ import operator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import toeplitz
 from scipy.optimize import brentq, nnls
 from scipy.special import gammaln
 
@@ -104,6 +105,7 @@ class ExponentialFilter:
             )
         self.state = np.zeros((self.rates.size, *self.shape))
         decay = self.rates.reshape(-1, *(1 for _ in self.shape))
+        self._kept: tuple[Array, Array, Array, Array] | None = None
         # small states are multiplied faster by an array of their own shape
         self._decay = decay if self.state.size > _CACHE else np.broadcast_to(decay, self.state.shape).copy()
 
@@ -114,6 +116,31 @@ class ExponentialFilter:
         self.state *= self._decay
         self.state += x
         return np.asarray(np.dot(self.gains, self.state.reshape(self.gains.size, -1))).reshape(self.shape)
+
+    def steps(self, x: Array) -> Array:
+        """`step` on the next k elements at once, (k, *shape), by products of matrices: faster, the same up to rounding.
+
+        With s the state before, y_i = sum_k gains_k rates_k^(i+1) s_k + sum_(j <= i) entry_(i-j) x_j, i = 0, ..., k-1.
+        """
+        if np.ndim(x) == 0 or np.shape(x)[1:] != self.shape:
+            raise ValueError(f"The filter takes rows of shape {self.shape}, but an array of shape {np.shape(x)} came.")
+        old, new = self.state.reshape(self.rates.size, -1), x.reshape(len(x), -1)
+        from_old, from_new, decay, entering = self._powers(len(x))
+        self.state = (decay[:, None] * old + entering @ new).reshape(self.state.shape)
+        return np.asarray(from_old @ old + from_new @ new).reshape(x.shape)
+
+    def _powers(self, k: int) -> tuple[Array, Array, Array, Array]:
+        """The matrices of k steps, kept for the last k."""
+        if self._kept is None or len(self._kept[1]) != k:
+            powers = self.rates ** np.arange(k + 1)[:, None]
+            entries = powers[:k] @ self.gains
+            self._kept = (
+                self.gains * powers[1:],
+                toeplitz(entries, np.zeros(k)),
+                powers[k],
+                powers[:k][::-1].T.copy(),
+            )
+        return self._kept
 
 
 def toeplitz_factors(size: int) -> ToeplitzFactors:

@@ -18,6 +18,7 @@ import numpy as np
 from dpcvx.arrays import Array
 
 _BLOCK = 8192  # numbers that a simulation draws at once
+_SHARE = 8  # draws of more than this part of a block are made by themselves, and spend no block
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,11 @@ class Laplace(Law):
         return _measurement("laplace", size, self.scale)
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        return rng.laplace(0.0, self.scale, shape)
+        # the difference of two exponential draws has this law, and takes half the time of NumPy's own
+        noise = rng.standard_exponential(shape)
+        noise -= rng.standard_exponential(shape)
+        noise *= self.scale
+        return noise
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,9 @@ class Gaussian(Law):
         return _measurement("gaussian", size, self.scale)
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        return rng.normal(0.0, self.scale, shape)
+        noise = rng.standard_normal(shape)
+        noise *= self.scale  # together faster than NumPy's normal draws with a scale
+        return noise
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,10 @@ class Source(ABC):
     def draw(self, values: Array) -> Array:
         """The noise of a release of `values` (k, ..., N), each used once."""
 
+    def fresh(self, count: int, shape: tuple[int, ...]) -> Array:
+        """The noise of `count` empty releases of one shape; the noise of any, where values are not needed."""
+        return self.draw(np.zeros((count, *shape), dtype=np.int64 if self.secure else np.float64))
+
 
 class SecureSource(Source):
     """OpenDP's exact samplers on integers, seeded by the operating system.
@@ -184,14 +195,19 @@ class SimulatedSource(Source):
     def __init__(self, law: Law, rng: np.random.Generator) -> None:
         self._law, self.rng = law, rng
         self._block = np.zeros((0,))
-        self._shape: tuple[int, ...] = ()
+        self._shape: tuple[int, ...] | None = None
         self._left = 0  # rows of the block that were not handed out
 
     def draw(self, values: Array) -> Array:
-        count = len(values)
-        if count > self._left or values.shape[1:] != self._shape:
-            self._shape = values.shape[1:]
-            self._left = max(count, _BLOCK // max(1, math.prod(self._shape)))
-            self._block = self._law.simulate(self.rng, (self._left, *self._shape))
-        self._left -= count
-        return self._block[self._left : self._left + count]
+        return self.fresh(len(values), values.shape[1:])
+
+    def fresh(self, count: int, shape: tuple[int, ...]) -> Array:
+        left = self._left - count
+        if left < 0 or shape != self._shape:
+            rows = _BLOCK // max(1, math.prod(shape))
+            if _SHARE * count > rows:
+                return self._law.simulate(self.rng, (count, *shape))
+            self._block, self._shape = self._law.simulate(self.rng, (rows, *shape)), shape
+            left = rows - count
+        self._left = left
+        return self._block[left : left + count]

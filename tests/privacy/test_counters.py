@@ -1,12 +1,13 @@
 """Private prefix sums: exact at zero noise, counts of noises and touches, one law over time, streaming = dense."""
 
-import itertools
+import copy
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
+from scipy.linalg import toeplitz
+from scipy.stats import ks_2samp, kstest
 
-from dpcvx import HorizonError
+from dpcvx import HorizonError, ProtocolError
 from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
 from dpcvx.privacy.counters.toeplitz import factors
 from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, SimulatedSource, Source
@@ -202,17 +203,129 @@ def test_secure_sums_are_integers_end_to_end():
         SecureSource(Laplace(7.0), 3).draw(np.zeros((1, 3)))
 
 
-def test_memory_does_not_grow_with_time():
-    counter = SmoothTree(2**20, (4,), SimulatedSource(Laplace(1.0), np.random.default_rng(0)))
-    sizes = set()
-    for _ in itertools.repeat(None, 500):
+ALL = [*TREES, pytest.param(Toeplitz, {}, id="toeplitz")]
+
+
+def _simulated(kind, options, horizon=2**20, shape=(4,), seed=0):
+    law = Gaussian(1.0) if kind is Toeplitz or options else Laplace(1.0)
+    return kind(horizon, shape, SimulatedSource(law, np.random.default_rng(seed)), **options)
+
+
+@pytest.mark.parametrize("source", ["simulated", "secure"])
+@pytest.mark.parametrize(("kind", "options"), TREES)
+def test_a_tree_holds_one_array_for_each_node_and_none_is_a_view_of_a_block(kind, options, source):
+    law = Gaussian(9.0) if options else Laplace(9.0)
+    made = SimulatedSource(law, np.random.default_rng(0)) if source == "simulated" else SecureSource(law, 4)
+    counter = kind(2**20, (4,), made, **options)
+    for _ in range(500):
+        counter.update(np.ones(4, dtype=counter.dtype))
+        held = [*counter._carried, *counter._covered, counter._noise, counter.total]
+        assert len(held) <= 2 * (counter.terms + 1) + 2
+        assert all(array.base is None and array.shape == (4,) for array in held)
+
+
+def test_the_toeplitz_counter_holds_its_filter_and_few_steps_ahead():
+    counter = _simulated(Toeplitz, {})
+    for _ in range(500):
         counter.update(np.ones(4))
-        sizes.add(counter._carried.nbytes + counter._covered.nbytes)
-    assert len(sizes) == 1
-    tree = BinaryTree(2**20, (4,), SimulatedSource(Laplace(1.0), np.random.default_rng(0)))
-    for _ in itertools.repeat(None, 500):
-        tree.update(np.ones(4))
-        assert len(tree._noises) <= 20
+        assert counter._b.state.shape == (counter._factors.theta.size, 4)
+        assert len(counter._coming) < 16
+        assert counter._noise.base.nbytes <= 16 * 4 * 8
+    assert _simulated(Toeplitz, {}, shape=(100_000, 1))._ahead == 1  # large states are not multiplied
+
+
+@pytest.mark.parametrize(("kind", "options"), ALL)
+def test_a_release_stays_the_same_until_the_next_item_whatever_is_done_with_it(kind, options):
+    counter = _simulated(kind, options)
+    for _ in range(40):
+        counter.update(np.ones(4))
+        first = counter.prefix
+        kept = first.copy()
+        first += 1e6
+        assert np.array_equal(counter.prefix, kept)
+    secure = Toeplitz(64, (2,), SecureSource(Gaussian(5.0), 2))
+    secure.update(np.ones(2, dtype=np.int64))
+    first = secure.prefix
+    kept = first.copy()
+    first += 1e6
+    assert np.array_equal(secure.prefix, kept)
+
+
+@pytest.mark.parametrize(("kind", "options"), ALL)
+def test_a_copy_of_a_simulation_goes_on_like_the_original(kind, options):
+    counter = _simulated(kind, options)
+    for _ in range(21):
+        counter.update(np.ones(4))
+    twin = copy.copy(counter)
+    for _ in range(60):
+        before = twin.prefix
+        for one in (counter, twin):
+            one.update(np.ones(4))
+        assert np.array_equal(counter.prefix, twin.prefix)
+        assert not np.any(twin.prefix == before + 1)  # new noise
+
+
+@pytest.mark.parametrize(("kind", "options"), ALL)
+def test_a_simulation_that_was_interrupted_releases_nothing_more(kind, options):
+    counter = _simulated(kind, options)
+    counter.update(np.ones(4))
+    if kind is Toeplitz:
+        counter._coming.clear()
+
+    def interrupted(count, shape):
+        raise KeyboardInterrupt
+
+    counter.source.fresh = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        counter.update(np.ones(4))
+    with pytest.raises(ProtocolError, match="interrupted"):
+        _ = counter.prefix
+    with pytest.raises(ProtocolError, match="interrupted"):
+        counter.update(np.ones(4))
+
+
+def test_a_simulated_source_hands_out_every_draw_once():
+    source = SimulatedSource(Laplace(1.0), np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    handed = []
+    for _ in range(600):
+        shape = ((100,), (3,), (40, 30))[rng.choice(3, p=(0.7, 0.28, 0.02))]
+        count = int(rng.integers(1, 30))
+        noise = source.fresh(count, shape)
+        assert noise.shape == (count, *shape)
+        handed.append(noise.ravel().copy())
+    everything = np.concatenate(handed)
+    assert len(np.unique(everything)) == len(everything)  # of 1e6 draws of 53 bits two agree with probability 1e-4
+
+
+@pytest.mark.parametrize("law", [Laplace(1.7), Gaussian(0.4)])
+def test_simulated_noise_has_its_law(law):
+    # a correct sampler has a p-value below 1e-6 with probability 1e-6
+    noise = law.simulate(np.random.default_rng(5), (200, 500)).ravel()
+    name = "laplace" if isinstance(law, Laplace) else "norm"
+    assert kstest(noise, name, args=(0.0, law.scale)).pvalue > 1e-6
+    assert abs(np.corrcoef(noise[1:], noise[:-1])[0, 1]) < 5 / np.sqrt(noise.size)  # probability below 1e-6
+
+
+@pytest.mark.parametrize("horizon", [2, 17, 50])
+def test_noise_filtered_ahead_is_the_dense_product(horizon):
+    class Remembered(SimulatedSource):
+        def fresh(self, count, shape):
+            noise = super().fresh(count, shape)
+            drawn.extend(noise.copy())
+            return noise
+
+    drawn = []
+    counter = Toeplitz(horizon, (2, 3), Remembered(Gaussian(1.0), np.random.default_rng(0)))
+    releases = []
+    for _ in range(horizon - 1):
+        counter.update(np.zeros(3))
+        releases.append(counter.prefix)
+    assert len(drawn) == horizon - 1  # no more than is released
+    f = factors(horizon)
+    entries = (f.omega[:, None] * f.theta[:, None] ** np.arange(horizon - 1)).sum(axis=0)
+    B = toeplitz(entries, np.zeros(horizon - 1))
+    assert np.allclose(releases, np.einsum("ij,jab->iab", B, drawn), rtol=0, atol=1e-12)
 
 
 def test_batches_are_independent_replicas():

@@ -123,6 +123,21 @@ def test_streams_equal_the_dense_matrices(shape):
         np.testing.assert_allclose(out, np.tensordot(_toeplitz(entries), x, 1), rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5)])
+def test_many_steps_at_once_are_the_same_steps(shape):
+    rng = np.random.default_rng(4)
+    factors = toeplitz_factors(300)
+    for make in (factors.b_filter, factors.c_filter):
+        one, many = make(shape), make(shape)
+        for count in (1, 16, 16, 3, 1, 40):
+            x = rng.standard_normal((count, *shape))
+            expected = np.stack([one.step(row) for row in x])
+            assert np.allclose(many.steps(x), expected, rtol=0, atol=1e-12)
+            assert np.allclose(many.state, one.state, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="rows of shape"):
+        factors.b_filter((3,)).steps(np.ones(3))
+
+
 def test_b_after_c_is_the_prefix_sum_over_a_long_stream():
     size = 2**14
     factors = toeplitz_factors(size)

@@ -91,12 +91,13 @@ class ReusingTree(BinaryTree):
     """A binary tree whose new node takes over the noise of a node that it absorbs."""
 
     def _advance(self, item: Array) -> Array:
-        kept = self._noises.get(0)
-        super()._advance(item)
+        single = self.items % 2 == 0  # the newest node so far holds one item, which the new node absorbs
+        kept = self._carried[-1] - self._carried[-2] if single else None
+        noise = super()._advance(item)
         if kept is not None:
-            new = (self.items & -self.items).bit_length() - 1
-            self._noises[new] = kept
-        return self._padded()
+            noise = noise - self._carried[-1] + self._carried[-2] + kept
+            self._carried[-1] = self._carried[-2] + kept
+        return noise
 
 
 class NodeNoiseReused(BrokenSums):
@@ -116,12 +117,16 @@ class OneZeroTooFew(BrokenSums):
 class ReusingSmoothTree(SmoothTree):
     """A smooth tree whose new highest node takes over the noise of the dropped node in its place."""
 
-    def _renew(self, count: int) -> None:
-        top = self.terms - count
-        old = self._carried[top + 1] - self._carried[top]
-        super()._renew(count)
+    def _start(self) -> Array:
+        self._places: list[Array] = []
+        return super()._start()
+
+    def _draw(self, kept: int) -> Array:
+        noise = super()._draw(kept)
         if self.items:
-            self._carried[top + 1 :] += old - (self._carried[top + 1] - self._carried[top])
+            noise[0] = self._places[kept]
+        self._places[kept:] = noise.copy()
+        return noise
 
 
 class DroppedNoiseReused(BrokenSums):
@@ -138,13 +143,21 @@ class UnorderedSmoothTree(SmoothTree):
         bits = self.touches + self.terms
         words = [word for word in range(1 << bits) if word.bit_count() == self.terms]
         self._words = sorted(words, key=lambda word: f"{word:0{bits}b}"[::-1])
-        return super()._start()
+        zero = np.zeros(self.shape, dtype=self.dtype)
+        self._carried, self._covered = [zero], [zero]
+        return self._lay(0)
 
     def _advance(self, item: Array) -> Array:
         old, new = self._words[self.items - 1], self._words[self.items]
         highest = (old ^ new).bit_length()
-        self._renew((new & ((1 << highest) - 1)).bit_count())
-        return np.asarray(self._carried[self.terms])
+        return self._lay(self.terms - (new & ((1 << highest) - 1)).bit_count())
+
+    def _lay(self, kept: int) -> Array:
+        # empty nodes can outlive a step in this order, so all are kept like nodes
+        noise = self._draw(kept)
+        self._carried[kept + 1 :] = self._carried[kept] + np.cumsum(noise, axis=0)
+        self._covered[kept + 2 :] = self._covered[-1:] * (len(noise) - 1)
+        return self._carried[-1]
 
 
 class CodewordsOutOfOrder(BrokenSums):

@@ -152,7 +152,7 @@ def noise_matrix(make: Maker, *, padding: bool = True) -> Array:
         rows = []
         for _ in range(counter.horizon):
             if isinstance(counter, BinaryTree) and not padding:
-                rows.append(np.asarray(sum(counter._noises.values(), np.zeros((columns, 1)))))
+                rows.append(counter.node_noise)
             else:
                 rows.append(counter.prefix)
             counter.update(np.zeros(1))

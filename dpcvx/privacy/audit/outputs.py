@@ -81,7 +81,7 @@ class Runs:
         """The prefix of each run in units of the grid, with or without the padding of the binary tree."""
         if padding or not isinstance(self.counter, BinaryTree):
             return self.blocks(self.counter.prefix)
-        return self.blocks(np.asarray(self.counter.total + sum(self.counter._noises.values())))
+        return self.blocks(self.counter.total + self.counter.node_noise)
 
 
 def prefix_outputs(make: Maker, losses: Any, *, padding: bool = True) -> Sampler:

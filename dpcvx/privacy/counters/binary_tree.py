@@ -1,13 +1,11 @@
 """The paper's binary tree (its Algorithm 2): a prefix is a sum of dyadic nodes, padded to one law at every time.
 
-Node j of the current decomposition covers 2^j items; prefix t uses the nodes at the set bits of t. One item enters at
-most levels = bit_length(T - 1) used nodes. Fresh padding brings every prefix to floor(log2 T) noises.
+Prefix t has one node for each set bit of t, of as many items, the largest first. One item enters at most levels =
+bit_length(T - 1) used nodes. Fresh padding brings every prefix to floor(log2 T) noises.
 """
 
-import numpy as np
-
 from dpcvx.arrays import Array
-from dpcvx.privacy.counters.counter import Counter
+from dpcvx.privacy.counters.tree import Tree
 from dpcvx.privacy.noise import Source
 
 
@@ -16,7 +14,7 @@ def tree_levels(horizon: int) -> int:
     return (horizon - 1).bit_length()
 
 
-class BinaryTree(Counter):
+class BinaryTree(Tree):
     """Binary tree aggregation with padding."""
 
     name = "binary tree"
@@ -29,27 +27,6 @@ class BinaryTree(Counter):
     def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
         return tree_levels(horizon), horizon.bit_length() - 1
 
-    def _start(self) -> Array:
-        self._sums: dict[int, Array] = {}
-        self._noises: dict[int, Array] = {}
-        return self._padded()
-
     def _advance(self, item: Array) -> Array:
-        t = self.items
-        low = (t & -t).bit_length() - 1
-        merged = item + np.zeros(self.shape, dtype=self.dtype)
-        for j in range(low):
-            merged += self._sums.pop(j)
-            del self._noises[j]
-        self._sums[low] = merged
-        self._noises[low] = self.source.draw(merged[None])[0].copy()  # drawn once, kept until the node is dropped
-        return self._padded()
-
-    def _padded(self) -> Array:
-        noise = np.zeros(self.shape, dtype=self.dtype)
-        for kept in self._noises.values():
-            noise += kept
-        missing = self.terms - len(self._noises)
-        if missing:
-            noise += self.source.draw(np.zeros((missing, *self.shape), dtype=self.dtype)).sum(axis=0)
-        return noise
+        # the new node is the lowest set bit of t; the nodes before it are its other bits
+        return self._lay(self.items.bit_count() - 1)

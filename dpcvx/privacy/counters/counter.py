@@ -10,6 +10,7 @@ independent replicas.
 
 import copy
 from abc import ABC, abstractmethod
+from typing import NoReturn
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Counter(ABC):
         self.items = 0
         self._torn = False
         self.dtype = np.int64 if source.secure else np.float64
-        self.total = np.zeros(shape, dtype=self.dtype)  # the true sum: private
+        self.total: Array = np.zeros(shape, dtype=self.dtype)  # the true sum: private
         self._noise = self._start()
 
     @classmethod
@@ -48,8 +49,9 @@ class Counter(ABC):
     @property
     def prefix(self) -> Array:
         """L~_t for the t items so far, in units of the grid; asking twice gives the same release."""
-        self._check_open()
-        return np.asarray(self.total + self._noise)
+        if self._torn or self.items >= self.horizon:
+            self._refuse()
+        return self.total + self._noise
 
     def update(self, item: Array) -> None:
         """Take the next item; raises `HorizonError`, and changes nothing, past the horizon."""
@@ -64,15 +66,13 @@ class Counter(ABC):
             self._noise = self._advance(item)
         self._torn = False
 
-    def _check_open(self) -> None:
-        """Raise where nothing may be released."""
+    def _refuse(self) -> NoReturn:
+        """Say why nothing is released."""
         if self._torn:
-            self._refuse()
-        if self.items >= self.horizon:
-            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
-
-    def _refuse(self) -> None:
-        raise ProtocolError("An update was interrupted before its noise was drawn; this counter releases nothing more.")
+            raise ProtocolError(
+                "An update was interrupted before its noise was drawn; this counter releases nothing more."
+            )
+        raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
 
     @abstractmethod
     def _start(self) -> Array:

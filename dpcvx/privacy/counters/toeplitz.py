@@ -5,6 +5,7 @@ released integers. Releasing A x + B z with integer noise z would not be private
 of the releases show z. In simulation the two are the same up to rounding, and the exact sum plus B z is used.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +14,9 @@ from dpcvx.arrays import Array
 from dpcvx.privacy.counters.counter import Counter
 from dpcvx.privacy.factorisation import ToeplitzFactors, toeplitz_factors
 from dpcvx.privacy.noise import Source
+
+_AHEAD = 16  # steps that a simulation filters at once,
+_BLOCK = 2**15  # and how many numbers these may hold
 
 
 @lru_cache(maxsize=64)
@@ -61,16 +65,23 @@ class Toeplitz(Counter):
     def _start(self) -> Array:
         self._b = self._factors.b_filter(self.shape)
         self._c = self._factors.c_filter(self.shape) if self.source.secure else None
+        self._coming: list[Array] = []  # noise of the next prefixes, the last first
+        # noise that depends on no value is filtered ahead, many steps at once
+        self._ahead = 1 if self.source.needs_values else max(1, min(_AHEAD, _BLOCK // max(1, math.prod(self.shape))))
         return np.zeros(self.shape)
 
     def _advance(self, item: Array) -> Array:
         if self._c is None:
-            return self._b.step(self.source.draw(np.zeros((1, *self.shape)))[0])
+            if not self._coming:
+                count = min(self._ahead, self.horizon - self.items)
+                self._coming = list(self._b.steps(self.source.fresh(count, self.shape)))[::-1]
+            return self._coming.pop()
         stream = np.rint(self._c.step(item.astype(float))).astype(np.int64)
         released = stream + self.source.draw(stream[None])[0]
         return self._b.step(released.astype(float))  # a function of the released integers alone
 
     @property
     def prefix(self) -> Array:
-        self._check_open()
-        return np.asarray(self.total + self._noise) if self._c is None else self._noise
+        if self._torn or self.items >= self.horizon:
+            self._refuse()
+        return self.total + self._noise if self._c is None else self._noise.copy()
