@@ -12,6 +12,7 @@ Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replace
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Grid:
 
     exponent: int
 
-    @property
+    @cached_property
     def step(self) -> float:
         return float(2.0**self.exponent)
 
@@ -119,8 +120,9 @@ def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
 def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> Array:
     """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
     flat = loss_set.flatten(loss)
-    if flat.shape[:-1] not in ((), leading):
+    if flat.ndim > 1 and flat.shape[:-1] != leading:
         raise ValueError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
-    if not np.isfinite(flat).all():
+    # a finite sum of squares has finite terms; one that overflows says nothing
+    if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(flat).all():
         raise ValueError("The loss holds NaN or an infinity; nothing was changed.")
     return flat
