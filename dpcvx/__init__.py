@@ -1,6 +1,7 @@
 """Differentially private online learning over convex sets declared in cvxpy."""
 
 from dpcvx.errors import (
+    CheckpointError,
     DeclarationError,
     DegenerateSetError,
     DpcvxError,
@@ -13,6 +14,7 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
+from dpcvx.learners import FTPL, FTRL, RegretBound, load, save
 from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.privacy.audit import audit
 from dpcvx.sets import DecisionSet, LossSet
@@ -20,7 +22,10 @@ from dpcvx.sets import DecisionSet, LossSet
 __version__ = "0.1.0"
 
 __all__ = [
+    "FTPL",
+    "FTRL",
     "Certificate",
+    "CheckpointError",
     "DecisionSet",
     "DeclarationError",
     "DegenerateSetError",
@@ -32,9 +37,12 @@ __all__ = [
     "OracleError",
     "PrivateSums",
     "ProtocolError",
+    "RegretBound",
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
     "audit",
     "compose",
+    "load",
+    "save",
 ]

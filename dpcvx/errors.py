@@ -41,6 +41,10 @@ class LossOutOfSetError(DpcvxError, ValueError):
     """A loss lies outside its declared set."""
 
 
+class CheckpointError(DpcvxError, RuntimeError):
+    """A checkpoint is damaged, cannot be written, or is older than what was already released."""
+
+
 class HorizonError(DpcvxError, RuntimeError):
     """More rounds were asked for than the horizon allows."""
 

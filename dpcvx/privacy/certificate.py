@@ -85,14 +85,35 @@ class Certificate:
             rounds_per_person=k * self.rounds_per_person,
         )
 
+    def after_rollbacks(self, count: int) -> "Certificate":
+        """What holds for a learner that was continued `count` times from an older checkpoint.
+
+        Each continuation is a run of its own, and all are seen: epsilon and delta, or rho, add up.
+        """
+        times = count + 1
+        epsilon, delta = times * self.epsilon, min(times * self.delta, 1.0)
+        if self.rho is not None:
+            epsilon, delta = zcdp_epsilon(times * self.rho, self.delta), self.delta
+        return replace(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            rho=None if self.rho is None else times * self.rho,
+            notes=(*self.notes, f"continued {count} times from an older checkpoint (rollback), which is counted"),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, machine-readable."""
         return asdict(self) | {"protects": self.protects, "arithmetic": self.arithmetic}
 
     def _rows(self) -> list[tuple[str, str]]:
         claim = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
+        if not np.isfinite(self.epsilon):
+            claim = "none: the sums carry no noise"
+        elif not self.secure:
+            claim = f"none; a secure run with these settings: {claim}"
         rows = [
-            ("claim", claim if self.secure else f"none; a secure run with these settings: {claim}"),
+            ("claim", claim),
             ("protects", f"{self.protects}, neighbours by {self.neighbours}"),
             ("arithmetic", self.arithmetic),
             ("mechanism", f"{self.mechanism}: one loss enters {self.releases_per_loss} releases"),
@@ -106,7 +127,9 @@ class Certificate:
             ("rounds", f"{self.rounds} of {'any number' if self.horizon is None else self.horizon}"),
         ]
         if self.regret_bound is not None:
-            rows.append(("regret", ", ".join(f"{key} {_short(value)}" for key, value in self.regret_bound.items())))
+            numbers = [(key, value) for key, value in self.regret_bound.items() if not isinstance(value, str)]
+            parts = ", ".join(f"{key} {value:.6g}" for key, value in numbers)
+            rows.append(("regret", f"in expectation at most, against oblivious losses: {parts}"))
         rows += [("note", note) for note in self.notes]
         return rows
 
@@ -161,7 +184,3 @@ def compose(*certificates: Certificate) -> Composition:
             "Certificates for different rounds per person do not add up; use group to bring them to one unit."
         )
     return Composition(certificates)
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

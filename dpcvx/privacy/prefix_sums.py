@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import LossOutOfSetError
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.counters import Counter
+from dpcvx.privacy.counters import Counter, Toeplitz
 from dpcvx.privacy.noise import SecureSource, SimulatedSource, Source
 from dpcvx.privacy.plan import Plan, plan
-from dpcvx.privacy.sensitivity import flat_losses
+from dpcvx.privacy.prefix_noise import PrefixNoise, prefix_noise
+from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import LossSet
 
-_FIRST_EPOCH = 16
 
-
-class PrivateSums:
+class PrivateSums(RunningSums):
     """The noisy sum of the losses so far, for every round.
 
     Without a seed the noise is exact and the certificate a claim. With a seed it is a simulation that claims nothing.
@@ -53,14 +51,9 @@ class PrivateSums:
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
     ) -> None:
-        if on_violation not in ("clip", "raise"):
-            raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         if replicas is not None and seed is None:
             raise ValueError("replicas are for simulation; give a seed.")
-        self.loss_set, self.horizon = loss_set, horizon
-        self.neighbours, self.rounds_per_person = neighbours, rounds_per_person
-        self.on_violation = on_violation
-        self.leading = () if replicas is None else (int(replicas),)
+        self.rounds_per_person = rounds_per_person
         self._settings: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,
@@ -71,12 +64,9 @@ class PrivateSums:
             "calibration": calibration,
         }
         self._rng = None if seed is None else np.random.default_rng(seed)
-        self.rounds = 0
-        self.epoch = 0
-        self._begin(_FIRST_EPOCH if horizon is None else horizon)
+        super().__init__(loss_set, horizon, neighbours, on_violation, replicas)
 
     def _begin(self, horizon: int) -> None:
-        """A new counter with new noise and an empty sum; an interruption leaves the old one."""
         new = plan(self.loss_set, horizon, **self._settings)
         counter = new.make((*self.leading, self.loss_set.size), self._source(new))
         self.plan: Plan = new
@@ -104,52 +94,45 @@ class PrivateSums:
 
     @property
     def prefix(self) -> Array:
-        """The released sum of this epoch, in the units and the shape of the loss (replicas on a leading axis)."""
         return self.loss_set.unflatten(self._counter.prefix * self.plan.grid.step)
 
-    def update(self, loss: Any) -> None:
-        """Add one round's loss."""
-        flat = flat_losses(self.loss_set, loss, self.leading)
-        units = self._rounded(self._clipped(flat))
-        if self.horizon is None and self._counter.items + 1 >= self._counter.horizon:
-            # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
-            self._begin(2 * self._counter.horizon)
-            self.epoch += 1
-        else:
-            self._counter.update(units)
-        self.rounds += 1
+    @property
+    def epoch_horizon(self) -> int:
+        return self._counter.horizon
 
-    def _clipped(self, flat: Array) -> Array:
-        if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
-            raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
-        clipped = self.loss_set.clip_vectors(flat)
-        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
-            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
-        return clipped
+    @property
+    def noise(self) -> PrefixNoise | None:
+        return prefix_noise(self.plan)
 
-    def _allowed(self, flat: Array) -> bool:
-        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
-        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))
+    @property
+    def gaussian_deviation(self) -> float:
+        if self.plan.law.name != "Gaussian" or not self.plan.terms:
+            return 0.0
+        if self.plan.counter == "toeplitz":
+            return self.plan.law.scale * self.plan.grid.step * Toeplitz.row_norm(self.plan.horizon, self._counter.items)
+        return self.plan.prefix_deviation
+
+    @property
+    def _items(self) -> int:
+        return self._counter.items
+
+    def _add(self, clipped: Array) -> None:
+        self._counter.update(self._rounded(clipped))
 
     def _rounded(self, clipped: Array) -> Array:
         grid = self.plan.grid
         if self.secure:
             return grid.round(clipped, self.plan.sensitivity.toward_zero)
-        return np.asarray(clipped / grid.step)
+        return clipped / grid.step
 
     @property
     def certificate(self) -> Certificate:
-        """What holds so far and to the end."""
         p = self.plan
         notes = p.notes
         k_norm = p.law.name == "K-norm"
         if k_norm:
             notes = (*notes, "the scale of K-norm noise is in units of K = Y - Y, in whose norm the sensitivity is 1")
-        if self.horizon is None:
-            notes = (
-                *notes,
-                f"unknown horizon: epochs of doubling length, now epoch {self.epoch + 1} of {p.horizon} rounds",
-            )
+        notes = (*notes, *self._epoch_note())
         return Certificate(
             epsilon=p.epsilon,
             delta=p.delta,

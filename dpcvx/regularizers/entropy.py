@@ -1,4 +1,8 @@
-"""The negative entropy R(x) = sum x_i log x_i on sets of nonnegative points."""
+"""The negative entropy R(x) = sum x_i log x_i on sets of nonnegative points.
+
+R''(x) = diag(1/x), so |l|*_x^2 = sum x_i l_i^2. Where the sum of the entries is constant, a constant may be taken off
+the loss: on the simplex that leaves the variance of l, at most a quarter of its range squared.
+"""
 
 from functools import cached_property
 from typing import Any
@@ -9,51 +13,82 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
 from dpcvx.errors import OracleError, UnsupportedConeError
-from dpcvx.sets import DecisionSet
+from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.closed_forms import Knapsack
 from dpcvx.sets.oracles import CentredForm
+from dpcvx.sets.sizes import Sizes, chord_bound
 from dpcvx.sets.solver import ConeProgram
 
+_ROUNDS = 100  # of the search for a price; each halves the bracket at least
 
-class Entropy:
+
+class Entropy(Regularizer):
     """Negative entropy over a decision set whose entries are nonnegative.
 
     Raises:
         UnsupportedConeError: where an entry of the set can be negative.
     """
 
-    def __init__(self, decision_set: DecisionSet) -> None:
-        self._set = decision_set
-        form = decision_set.closed_form
-        whole = isinstance(form, Knapsack) and form.is_simplex and len(form.lower) == decision_set.size
+    name = "entropy"
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        form = self.decision_set.closed_form
+        plain = isinstance(form, Knapsack) and form.is_plain
+        self._knapsack = form if isinstance(form, Knapsack) and plain else None
+        whole = isinstance(form, Knapsack) and form.is_simplex and len(form.lower) == self.decision_set.size
         self._total = form.total if isinstance(form, Knapsack) and whole else None
-        if self._total is None:
-            lower = np.min(decision_set.bounding_box()[0])
-            if lower < -1e-7 * decision_set.norm_bound(np.inf):
-                raise UnsupportedConeError(f"The entropy needs nonnegative points, but an entry can be {lower:.3g}.")
+        lower = float(np.min(self.decision_set.bounding_box()[0]))
+        if lower < -1e-7 * self.decision_set.norm_bound(np.inf):
+            raise UnsupportedConeError(f"The entropy needs nonnegative points, but an entry can be {lower:.3g}.")
 
     def value(self, point: Any) -> Array:
         """R at points of the set, with 0 log 0 = 0."""
-        x = self._set.flatten(point)
-        return np.asarray(np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0).sum(axis=-1))
+        return np.asarray(_entries(self.decision_set.flatten(point)).sum(axis=-1))
 
-    def argmin(self, covector: Any) -> Array:
-        """argmin <covector, x> + R(x): the softmax on a simplex, a cone program elsewhere."""
-        c = self._set.flatten(covector, "covector")
+    def argmin(self, covector: Any, start: Array | None = None) -> Array:
+        """argmin <covector, x> + R(x): softmax on a simplex, its clipped form on boxes, a cone program elsewhere."""
+        X = self.decision_set
+        c = X.flatten(covector, "covector")
         if self._total is not None:
             weights = np.exp(c.min(axis=-1, keepdims=True) - c)
-            return self._set.unflatten(weights * (self._total / weights.sum(axis=-1, keepdims=True)))
-        batch = c.reshape(-1, self._set.size)
-        return self._set.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape))
+            weights *= self._total / weights.sum(axis=-1, keepdims=True)
+            return X.unflatten(weights)
+        if self._knapsack is not None:
+            return X.unflatten(_clipped_exponentials(self._knapsack, c))
+        batch = c.reshape(-1, X.size)
+        return X.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape))
+
+    @cached_property
+    def range(self) -> float:
+        X = self.decision_set
+        most = chord_bound(X, lambda x: _entries(np.maximum(x, 0.0)))
+        # x log x >= x (log t + 1) - t for every t > 0: linear, least over X by the oracle; t near the minimiser
+        least = X.flatten(self.argmin(np.zeros(X.shape)))
+        t = np.maximum(least, 1e-12 * float(least.max(initial=0.0)) + 1e-300)
+        return most + X.support_bound(X.unflatten(-(np.log(t) + 1))) + float(t.sum())
+
+    @cached_property
+    def dual_norm(self) -> float:
+        X, sizes = self.decision_set, self.sizes
+        shifts = [0.0] if sizes.total is None else [0.0, sum(sizes.loss_ends) / 2]
+        squares = [X.support_bound(X.unflatten(sizes.largest_squares(shift))) for shift in shifts]
+        return float(np.sqrt(max(min(squares), 0.0)))
+
+    def noise_bound(self, noise: Noise, learning_rate: float) -> float:
+        if self._total is None:
+            return float("inf")
+        # E (S/eta) log mean exp(-eta Z_i) <= (S/eta) log E exp(-eta Z_1), by Jensen's inequality
+        return self._total / learning_rate * noise.log_moment(learning_rate)
 
     @cached_property
     def _form(self) -> CentredForm:
-        return self._set.centred_form
+        return self.decision_set.centred_form
 
     @cached_property
     def _program(self) -> ConeProgram:
         """min <q, w> + sum t_i over the set and (-t_i, x_i, 1) in the exponential cone: x_i log x_i <= t_i."""
-        f, n = self._form, self._set.size
+        f, n = self._form, self.decision_set.size
         k = f.A.shape[1]
         rows = sparse.lil_array((3 * n, k + n))
         rows[0::3, k:] = sparse.eye_array(n)  # slack -t
@@ -67,9 +102,46 @@ class Entropy:
 
     def _solve(self, c: Array) -> Array:
         f = self._form
-        q = np.concatenate([f.P.T @ c, np.ones(self._set.size)])
+        q = np.concatenate([f.P.T @ c, np.ones(self.decision_set.size)])
         scale = max(1.0, float(np.abs(q).max()))
         answer = self._program.minimise(q / scale)
         if not answer.usable:
             raise OracleError(f"The solver stopped without an answer: {answer.status}.")
         return f.inside(answer.point[: f.A.shape[1]])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solver, which is set up again where it is needed."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_program", "_form")}
+
+
+def _entries(x: Array) -> Array:
+    return np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0)
+
+
+def _clipped_exponentials(form: Knapsack, c: Array) -> Array:
+    """argmin over { lower <= x <= upper, sum x = beta }: x = clip(exp(-c - mu), lower, upper).
+
+    The sum falls in mu. Newton's method on its logarithm, kept in a bracket, finds mu; a box needs none: mu = 1.
+    """
+    if form.a is None:
+        return np.asarray(np.clip(np.exp(np.minimum(-1 - c, 700.0)), form.lower, form.upper))
+    target = form.beta / form.a[0]
+    with np.errstate(divide="ignore"):
+        low = (-c - np.log(form.upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
+        high = (-c - np.log(np.maximum(form.lower, target / (2 * c.shape[-1])))).max(axis=-1, keepdims=True) + 1.0
+    mu = (low + high) / 2
+    x = np.empty_like(c)
+    for _ in range(_ROUNDS):
+        free = np.exp(np.minimum(-c - mu, 700.0))
+        x = np.clip(free, form.lower, form.upper)
+        excess = x.sum(axis=-1, keepdims=True) - target
+        if np.abs(excess).max() <= 4e-16 * target * c.shape[-1] or float((high - low).max()) <= 0:
+            break
+        low, high = np.where(excess > 0, mu, low), np.where(excess > 0, high, mu)
+        moving = np.where((free > form.lower) & (free < form.upper), free, 0.0).sum(axis=-1, keepdims=True)
+        # the free entries must sum to what the others leave
+        share = (moving - excess) / np.where(moving > 0, moving, 1.0)
+        newton = mu - np.log(np.where((moving > 0) & (share > 0), share, 1.0))
+        inside = (moving > 0) & (share > 0) & (newton > low) & (newton < high)
+        mu = np.where(inside, newton, (low + high) / 2)
+    return x

@@ -68,6 +68,7 @@ class Knapsack(ClosedForm):
         self._columns = columns
         self.lower, self.upper, self.a, self.beta = lower, upper, a, beta
         self.is_simplex = False
+        self.is_plain = columns.is_identity and (a is None or bool(np.ptp(a) == 0 and a[0] > 0))  # x = v, sum x given
         if a is None:
             self.name = "closed form (box)"
             return

@@ -177,6 +177,9 @@ class GeneralBody(LossBody):
         box = float(np.linalg.norm(width, p))
         if np.isinf(p) or not self._set.dim:
             return bound(box)
+        # |x - x'|_1 <= |x - lower|_1 + |x' - lower|_1, and |d|_p^p <= |d|_1 |d|_inf^(p-1)
+        mass = 2 * (self._set.support_bound(np.ones(self._set.shape)) - float(lower.sum()))
+        box = min(box, mass ** (1 / p) * float(width.max()) ** (1 - 1 / p))
         moving = int((width > 0).sum())
         euclidean = min(float(np.linalg.norm(width)), self._rotated())
         if p == 2:

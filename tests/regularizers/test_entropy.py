@@ -3,9 +3,15 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from loss_sets import box_losses
 
 from dpcvx import DecisionSet, UnsupportedConeError
 from dpcvx.regularizers import Entropy
+from dpcvx.sets.sizes import Sizes
+
+
+def entropy(X):
+    return Entropy(Sizes(X, box_losses(X.shape)))
 
 
 def _sets():
@@ -20,7 +26,7 @@ def _sets():
 def test_entropy_argmin_agrees_with_cvxpy(declared):
     variable, constraints = declared
     X = DecisionSet(variable, constraints)
-    regularizer = Entropy(X)
+    regularizer = entropy(X)
     rng = np.random.default_rng(0)
     for _ in range(5):
         c = 3 * rng.standard_normal(5)
@@ -35,17 +41,17 @@ def test_entropy_argmin_agrees_with_cvxpy(declared):
 def test_entropy_refuses_sets_with_negative_entries():
     x = cp.Variable(3, name="x")
     with pytest.raises(UnsupportedConeError, match="nonnegative"):
-        Entropy(DecisionSet(x, [cp.norm2(x) <= 1]))
+        entropy(DecisionSet(x, [cp.norm2(x) <= 1]))
 
 
 def test_softmax_survives_huge_covectors():
     x = cp.Variable(3, nonneg=True, name="x")
-    y = Entropy(DecisionSet(x, [cp.sum(x) == 1])).argmin(np.array([1e9, -1e9, 0.0]))
+    y = entropy(DecisionSet(x, [cp.sum(x) == 1])).argmin(np.array([1e9, -1e9, 0.0]))
     assert np.allclose(y, [0, 1, 0])
 
 
 def test_entropy_of_a_diagonal_matrix_stays_diagonal():
     X = cp.Variable((3, 3), diag=True, name="X")
     declared = DecisionSet(X, [cp.trace(X) == 1, cp.diag(X) >= 0])
-    y = Entropy(declared).argmin(np.arange(9.0).reshape(3, 3))
+    y = entropy(declared).argmin(np.arange(9.0).reshape(3, 3))
     assert declared.contains(y)

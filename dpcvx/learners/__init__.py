@@ -1,0 +1,8 @@
+"""Learners: declared sets and private sums joined."""
+
+from dpcvx.learners.checkpoint import load, save
+from dpcvx.learners.ftpl import FTPL
+from dpcvx.learners.ftrl import FTRL
+from dpcvx.learners.regret_bound import RegretBound
+
+__all__ = ["FTPL", "FTRL", "RegretBound", "load", "save"]

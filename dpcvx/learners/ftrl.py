@@ -1,0 +1,146 @@
+"""Follow the regularised leader on private sums (the paper's Algorithm 1, with corrected constants)."""
+
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.learners.full_information import FullInformation, PrivacyOptions
+from dpcvx.learners.mean_width import mean_width
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.regularizers import Barrier, Entropy, Euclidean, HasArgmin, OwnRegularizer, Regularizer
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import Sizes
+
+REGULARIZERS: dict[str, type[Regularizer]] = {"euclidean": Euclidean, "entropy": Entropy, "barrier": Barrier}
+_TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
+_THEOREM = "FTRL on one symmetric noise: D/eta + (eta/2) T G^2 + E max <Z, x> (Theorem 3.1 with its constant corrected)"
+
+
+class FTRL(FullInformation):
+    """x_t = argmin eta <L, x> + R(x) over X, L the private sum of the losses before round t.
+
+    Args:
+        decision_set, loss_set, horizon, epsilon, delta, seed, replicas, **privacy: see `FullInformation`.
+        regularizer: "euclidean", "entropy" (nonnegative sets), "barrier", an own object with `argmin(covector)` (see
+            `OwnRegularizer`), or "auto": the smallest proved bound, which `summary` shows beside the others.
+        learning_rate: eta; by default the one with the least bound.
+
+    Raises:
+        UnsupportedConeError: where the set does not admit the regulariser.
+    """
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        regularizer: str | Regularizer | HasArgmin = "auto",
+        learning_rate: float | None = None,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+        **privacy: Unpack[PrivacyOptions],
+    ) -> None:
+        if learning_rate is not None and not (np.isfinite(learning_rate) and learning_rate > 0):
+            raise ValueError(f"learning_rate must be a positive number, not {learning_rate}.")
+        super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
+        self._given_rate = learning_rate
+        self.comparison: tuple[Candidate, ...] = ()
+        self.regularizer = self._named(regularizer)
+        self._last: Array | None = None
+        self._open_epoch()
+
+    def _named(self, regularizer: Any) -> Regularizer:
+        if isinstance(regularizer, Regularizer):
+            if regularizer.decision_set is not self.decision_set:
+                raise ValueError("The regularizer belongs to another decision set.")
+            return regularizer
+        if not isinstance(regularizer, str):
+            return OwnRegularizer(self.sizes, regularizer)
+        if regularizer == "auto":
+            self.comparison = compare(self.sizes, self.horizon or _TYPICAL, self._noise)
+            best = self.comparison[0].regularizer
+            if best is None:
+                raise OracleError("No regulariser is admissible here: " + "; ".join(c.reason for c in self.comparison))
+            return best
+        if regularizer not in REGULARIZERS:
+            raise ValueError(f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}.")
+        return REGULARIZERS[regularizer](self.sizes)
+
+    @property
+    def _noise(self) -> PrefixNoise | None:
+        return self._sums.noise
+
+    def _tune(self, horizon: int) -> None:
+        self.learning_rate = self._given_rate or self.regularizer.learning_rate(horizon)
+
+    def _answer(self, prefix: Array) -> Array:
+        action = self.regularizer.argmin(self.learning_rate * prefix, self._last)
+        if self.regularizer.warm:
+            self._last = action.copy()
+        return action
+
+    def _epoch_bound(self) -> RegretBound | None:
+        return bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self._noise, self.learning_rate)
+
+    def _own(self) -> dict[str, Any]:
+        return {"regularizer": self.regularizer, "learning_rate": self._given_rate}
+
+    def _details(self) -> list[str]:
+        lines = [f"  regularizer      {self.regularizer.name}, learning rate {self.learning_rate:.6g}"]
+        return lines + [f"  compared         {candidate}" for candidate in self.comparison]
+
+    def _unproved(self) -> str:
+        return "the regularizer does not state its range and dual_norm"
+
+
+def bound(
+    sizes: Sizes, regularizer: Regularizer, horizon: int, noise: PrefixNoise | None, learning_rate: float
+) -> RegretBound | None:
+    """The bound of one epoch of FTRL; None where the regulariser proves none."""
+    learning = regularizer.learning_bound(horizon, learning_rate)
+    if not np.isfinite(learning):
+        return None
+    price = 0.0
+    if noise is not None:
+        price = mean_width(sizes, noise)
+        if noise.constant:  # the refined form needs one law at every time
+            price = min(price, regularizer.noise_bound(noise, learning_rate))
+    return RegretBound(learning, price, horizon, _THEOREM)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A regulariser with its bound at the best step size, or the reason why it is out."""
+
+    name: str
+    regularizer: Regularizer | None
+    bound: RegretBound | None
+    reason: str = ""
+
+    @property
+    def total(self) -> float:
+        return float("inf") if self.bound is None else self.bound.total
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason or self.bound}"
+
+
+def compare(sizes: Sizes, horizon: int, noise: PrefixNoise | None) -> tuple[Candidate, ...]:
+    """All regularisers that the set admits, by their proved bounds, the smallest first."""
+    found = []
+    for name, kind in REGULARIZERS.items():
+        try:
+            regularizer = kind(sizes)
+            proved = bound(sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
+        except (UnsupportedConeError, OracleError) as error:
+            found.append(Candidate(name, None, None, str(error)))
+        else:
+            found.append(Candidate(name, regularizer, proved))
+    return tuple(sorted(found, key=lambda candidate: candidate.total))

@@ -1,0 +1,58 @@
+"""The set's own self-concordant barrier as a regulariser.
+
+R grows without bound toward the boundary, so the comparator is moved toward the centre by the share 1/T, which costs
+at most one round: R is then at most nu log T. The Dikin ellipsoid around x lies in X, hence |l|*_x is at most half of
+the variation of l over X. One round costs omega(d)/eta, d = eta |l|*_x < 1, omega(d) = -log(1 - d) - d.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.regularizers.regularizer import Regularizer
+from dpcvx.sets.batch_newton import minimise_all
+
+
+class Barrier(Regularizer):
+    """The barrier of the decision set."""
+
+    name = "barrier"
+    warm = True
+
+    def value(self, point: Any) -> Array:
+        return np.asarray(self.decision_set.barrier.value(point))
+
+    def argmin(self, covector: Any, start: Array | None = None) -> Array:
+        X = self.decision_set
+        c = X.flatten(covector, "covector")
+        z = None
+        if start is not None and not X.chart.auxiliaries:
+            z = X.chart.coordinates(X.flatten(start).reshape(-1, X.size))
+            z[~X.chart.interior(z)] = 0.0
+        found = minimise_all(X.chart, X.chart.pull(c.reshape(-1, X.size)), z)
+        return X.unflatten(X.chart.point(found).reshape(c.shape))
+
+    @property
+    def range(self) -> float:
+        return float("inf")
+
+    @cached_property
+    def dual_norm(self) -> float:
+        return self.sizes.variation / 2
+
+    def _shrunk_range(self, horizon: int) -> float:
+        return self.decision_set.nu * float(np.log(max(horizon, 2)))
+
+    def learning_rate(self, horizon: int) -> float:
+        if not self.dual_norm:
+            return 1.0
+        return min(float(np.sqrt(2 * self._shrunk_range(horizon) / horizon)), 0.5) / self.dual_norm
+
+    def learning_bound(self, horizon: int, learning_rate: float) -> float:
+        d = learning_rate * self.dual_norm
+        if d >= 1:
+            return float("inf")
+        step = -float(np.log1p(-d)) - d
+        return (self._shrunk_range(horizon) + horizon * step) / learning_rate + self.sizes.variation

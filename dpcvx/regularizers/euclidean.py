@@ -1,0 +1,38 @@
+"""The Euclidean regulariser R(x) = |x - c|^2/2, c a point near the middle of the set."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.regularizers.regularizer import Noise, Regularizer
+
+
+class Euclidean(Regularizer):
+    """R'' is the identity: G is the largest Euclidean norm of a loss, and the argmin is a projection."""
+
+    name = "Euclidean"
+
+    def value(self, point: Any) -> Array:
+        d = self.decision_set.flatten(point) - self.sizes.middle
+        return np.asarray((d * d).sum(axis=-1) / 2)
+
+    def argmin(self, covector: Any, start: Array | None = None) -> Array:
+        return self.decision_set.project(self._middle - np.asarray(covector, dtype=float))
+
+    @cached_property
+    def _middle(self) -> Array:
+        return self.decision_set.unflatten(self.sizes.middle)
+
+    @cached_property
+    def range(self) -> float:
+        return self.sizes.radius**2 / 2
+
+    @property
+    def dual_norm(self) -> float:
+        return self.sizes.loss_radius
+
+    def noise_bound(self, noise: Noise, learning_rate: float) -> float:
+        # max <-Z, x> - |x - c|^2/(2 eta) <= -<Z, c> + eta |Z|^2/2, Z the tangential part
+        return learning_rate * self.decision_set.dim * noise.deviation**2 / 2

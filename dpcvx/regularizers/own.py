@@ -1,0 +1,54 @@
+"""A user's own regulariser behind the interface of ours."""
+
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.errors import OracleError
+from dpcvx.regularizers.regularizer import HasArgmin, Regularizer
+from dpcvx.sets.sizes import Sizes
+
+
+class OwnRegularizer(Regularizer):
+    """An object with `argmin(covector)` -> argmin <covector, x> + R(x) over the set, in the shape of the variable.
+
+    With the numbers `range` (max R - min R over the set) and `dual_norm` (the largest dual local norm of a loss) it has
+    a learning rate and a bound, which are then as true as these numbers. `value(point)` is optional.
+    """
+
+    def __init__(self, sizes: Sizes, own: Any) -> None:
+        if not isinstance(own, HasArgmin):
+            raise ValueError(f"The regularizer must have a method argmin(covector), but {type(own).__name__} has none.")
+        super().__init__(sizes)
+        self._own = own
+        self.name = str(getattr(own, "name", type(own).__name__))
+
+    def value(self, point: Any) -> Array:
+        return np.asarray(self._own.value(point))  # type: ignore[attr-defined]  # optional in the user's class
+
+    def argmin(self, covector: Any, start: Array | None = None) -> Array:
+        X = self.decision_set
+        c = X.flatten(covector, "covector").reshape(-1, X.size)
+        answers = np.array([self._checked(self._own.argmin(X.unflatten(one))) for one in c])
+        return X.unflatten(answers.reshape(*np.shape(covector)[: np.ndim(covector) - len(X.shape)], X.size))
+
+    def _checked(self, answer: Any) -> Array:
+        X = self.decision_set
+        point = np.asarray(answer, dtype=float)
+        if point.shape != X.shape or not X.contains(point, 1e-7):
+            raise OracleError(f"The {self.name} returned a point of shape {point.shape} that is not in the {X.name}.")
+        return X.flatten(point)
+
+    @property
+    def range(self) -> float:
+        return float(getattr(self._own, "range", np.inf))
+
+    @property
+    def dual_norm(self) -> float:
+        return float(getattr(self._own, "dual_norm", np.inf))
+
+    def learning_rate(self, horizon: int) -> float:
+        if not np.isfinite(self.range) or not np.isfinite(self.dual_norm):
+            raise ValueError(f"Give a learning_rate: the {self.name} does not state its range and dual_norm.")
+        return super().learning_rate(horizon)

@@ -1,0 +1,83 @@
+"""What follow-the-regularised-leader needs to know of a regulariser R over a set X, and the bound that follows.
+
+For x_t = argmin eta <L_{t-1}, x> + R(x) and losses l_t of Y
+
+    regret <= D/eta + (eta/2) T G^2,    D = max R - min R over X,    G = max |l|*_x over l in Y and x in X,
+
+with |l|*_x the norm dual to that of R''(x), on the tangent space of X. The right-hand side is least at
+eta = sqrt(2 D/(T G^2)). The paper's statement lacks the factor 2 and is false without it.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.sets.sizes import Sizes
+
+
+class Noise(Protocol):
+    """The noise of one released sum of losses, one coordinate of it."""
+
+    @property
+    def deviation(self) -> float: ...
+
+    def log_moment(self, s: float) -> float:
+        """log E exp(s z)."""
+
+
+@runtime_checkable
+class HasArgmin(Protocol):
+    """The least that an own regulariser must have."""
+
+    def argmin(self, covector: Array) -> Any:
+        """argmin <covector, x> + R(x) over the set."""
+
+
+class Regularizer(ABC):
+    """A strictly convex function over a decision set, with certified sizes."""
+
+    name: str
+    warm = False  # whether `argmin` is faster from an earlier answer
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.decision_set = sizes.decision_set
+
+    @abstractmethod
+    def value(self, point: Any) -> Array:
+        """R at points of the set."""
+
+    @abstractmethod
+    def argmin(self, covector: Any, start: Array | None = None) -> Array:
+        """argmin <covector, x> + R(x), on leading batch axes; `start` are earlier answers, from which it may begin."""
+
+    @property
+    @abstractmethod
+    def range(self) -> float:
+        """D: an upper bound of max R - min R over the set."""
+
+    @property
+    @abstractmethod
+    def dual_norm(self) -> float:
+        """G: an upper bound of the dual local norm of a loss."""
+
+    def learning_rate(self, horizon: int) -> float:
+        """The step size eta with the least bound."""
+        return _ratio(np.sqrt(2 * self.range / horizon), self.dual_norm)
+
+    def learning_bound(self, horizon: int, learning_rate: float) -> float:
+        """The regret of `horizon` rounds without noise; where all losses act alike on the set there is none."""
+        if not self.dual_norm:
+            return 0.0
+        return self.range / learning_rate + learning_rate * horizon * self.dual_norm**2 / 2
+
+    def noise_bound(self, noise: Noise, learning_rate: float) -> float:
+        """An upper bound of E max <-Z, x> - (R(x) - min R)/eta over the set; infinite where none better is known."""
+        return float("inf")
+
+
+def _ratio(a: float, b: float) -> float:
+    """a/b as a step size: 1 where the set is a point or all losses act alike, so that nothing is to be learnt."""
+    return float(a / b) if a > 0 and b > 0 else 1.0

@@ -1,0 +1,132 @@
+"""How large a decision set is, and how far losses reach on it: the sizes behind every regret bound.
+
+All numbers are certified upper bounds. A separable convex function f lies below its chords on the bounding box, so
+
+    max over X of sum f_i(x_i) <= max over X of sum chord_i(x_i),
+
+a linear function; with f_i(x_i) = (x_i - c_i)^2 it is exact for boxes, simplices and the hulls of 0/1 vertices.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.sets.decision_set import DecisionSet
+from dpcvx.sets.loss_bodies import LossBody, NormBallBody, PointsBody, body_of
+from dpcvx.sets.loss_set import LossSet
+
+_HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
+
+
+def chord_bound(decision_set: DecisionSet, f: Callable[[Array], Array]) -> float:
+    """An upper bound of max sum f_i(x_i) over the set, f convex in each entry; f maps vectors to vectors."""
+    lower, upper = (decision_set.flatten(end) for end in decision_set.bounding_box())
+    width = upper - lower
+    slope = np.where(width > 0, (f(upper) - f(lower)) / np.where(width > 0, width, 1.0), 0.0)
+    return float((f(lower) - slope * lower).sum()) + decision_set.support_bound(decision_set.unflatten(slope))
+
+
+class Sizes:
+    """A decision set X and a loss set Y measured against each other.
+
+    Raises:
+        ValueError: where the two have different shapes.
+    """
+
+    def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
+        if decision_set.shape != loss_set.shape:
+            raise ValueError(
+                f"Losses have shape {loss_set.shape} and decisions {decision_set.shape}; they must be the same."
+            )
+        self.decision_set, self.loss_set = decision_set, loss_set
+
+    @cached_property
+    def _body(self) -> LossBody:
+        return body_of(self.decision_set)
+
+    @cached_property
+    def middle(self) -> Array:
+        """A point of X near the middle of its bounding box, as a vector."""
+        X = self.decision_set
+        if isinstance(self._body, NormBallBody):
+            return self._body.center
+        lower, upper = X.bounding_box()
+        return X.flatten(X.project((lower + upper) / 2))
+
+    @cached_property
+    def radius(self) -> float:
+        """max |x - middle|_2 over X."""
+        X, c = self.decision_set, self.middle
+        if isinstance(self._body, NormBallBody):
+            return float(self._body.diameter(2)) / 2
+        candidates = [chord_bound(X, lambda x: (x - c) ** 2) ** 0.5 if X.dim else 0.0, float(self._body.diameter(2))]
+        if isinstance(self._body, PointsBody):
+            candidates.append(float(np.linalg.norm(self._body.points - c, axis=1).max()) * (1 + 1e-8))
+        return min(candidates)
+
+    @property
+    def vertices(self) -> Array | None:
+        """Points whose hull is X, where they are known."""
+        return self._body.points if isinstance(self._body, PointsBody) else None
+
+    @cached_property
+    def mass(self) -> float:
+        """max |x - lower|_1 over X, `lower` the least value of each entry."""
+        X = self.decision_set
+        lower = X.bounding_box()[0]
+        return X.support_bound(np.ones(X.shape)) - float(np.sum(lower))
+
+    @cached_property
+    def total(self) -> float | None:
+        """The sum of the entries where it is the same all over X, otherwise None."""
+        X = self.decision_set
+        ones = np.ones(X.size)
+        if float(np.abs(self.tangential(ones)).max(initial=0.0)) > 1e-9:
+            return None
+        return float(ones @ X.flatten(X.center))
+
+    def tangential(self, vector: Array) -> Array:
+        """The part of a loss, as a vector, that differs over X."""
+        chart = self.decision_set.chart
+        return chart.spread(chart.pull(vector))
+
+    @cached_property
+    def _loss_box(self) -> tuple[Array, Array]:
+        """The middle and the half-widths of the bounding box of Y."""
+        lower, upper = (self.loss_set.flatten(end) for end in self.loss_set.bounding_box())
+        return (lower + upper) / 2, (upper - lower) / 2
+
+    @cached_property
+    def loss_radius(self) -> float:
+        """max |l|_2 over Y of the part that differs over X."""
+        middle, half = self._loss_box
+        around = float(np.linalg.norm(self.tangential(middle)) + np.linalg.norm(half))
+        return min(float(self.loss_set.radius(2)), around)
+
+    def largest_squares(self, shift: float) -> Array:
+        """max (l_i - shift)^2 over Y for each entry, as a vector."""
+        middle, half = self._loss_box
+        return np.asarray((np.abs(middle - shift) + half) ** 2)
+
+    @property
+    def loss_ends(self) -> tuple[float, float]:
+        """The least and largest value of any entry of a loss."""
+        middle, half = self._loss_box
+        return float((middle - half).min()), float((middle + half).max())
+
+    @cached_property
+    def variation(self) -> float:
+        """max <l, x - x'> over losses and pairs of decisions: T times this is the largest regret of T rounds."""
+        X, Y = self.decision_set, self.loss_set
+        if not X.dim:
+            return 0.0
+        middle, half = self._loss_box
+        lower, upper = (X.flatten(end) for end in X.bounding_box())
+        reach = {p: float(self._body.diameter(p)) for p, _ in _HOLDER}
+        constant = X.support_bound(X.unflatten(middle)) + X.support_bound(X.unflatten(-middle))
+        candidates = [float((upper - lower) @ (np.abs(middle) + half)), constant + float((upper - lower) @ half)]
+        for p, q in _HOLDER:
+            candidates += [reach[p] * float(Y.radius(q)), constant + reach[p] * float(np.linalg.norm(half, q))]
+        return min(candidates)

@@ -1,0 +1,175 @@
+"""act and update alternate, errors change nothing, horizons end, settings are checked."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from loss_sets import ball_losses, box_losses
+
+import decision_sets as ds
+from dpcvx import FTPL, FTRL, DecisionSet, HorizonError, LossOutOfSetError, LossSet, ProtocolError, UnsupportedConeError
+
+
+def experts(n=4, low=-1.0, high=1.0):
+    return ds.simplex(n), box_losses(n, low, high)
+
+
+LEARNERS = [
+    pytest.param(lambda X, Y, T, **o: FTRL(X, Y, T, **o), id="FTRL"),
+    pytest.param(lambda X, Y, T, **o: FTPL(X, Y, T, **o), id="FTPL"),
+]
+MODES = [
+    pytest.param({}, id="no privacy"),
+    pytest.param({"epsilon": 1.0}, id="secure"),
+    pytest.param({"epsilon": 1.0, "seed": 1}, id="simulation"),
+    pytest.param({"epsilon": 1.0, "delta": 1e-6}, id="secure Gaussian"),
+    pytest.param({"epsilon": 1.0, "delta": 1e-6, "seed": 1}, id="simulated Gaussian"),
+]
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("mode", MODES)
+def test_act_and_update_strictly_alternate(make, mode):
+    X, Y = experts()
+    learner = make(X, Y, 5, **mode)
+    with pytest.raises(ProtocolError, match="call act first"):
+        learner.update(np.zeros(4))
+    for t in range(5):
+        action = learner.act()
+        assert action.shape == (4,) and X.contains(action)
+        with pytest.raises(ProtocolError, match="twice"):
+            learner.act()
+        learner.update(np.ones(4))
+        assert learner.rounds == t + 1
+    with pytest.raises(HorizonError):
+        learner.act()
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("bad", [np.full(4, np.nan), np.full(4, np.inf), np.zeros(3), np.zeros(4) + 1j, "loss", None])
+def test_a_wrong_loss_raises_and_leaves_the_state_as_it_was(make, bad):
+    X, Y = experts()
+    clean, disturbed = make(X, Y, 8, epsilon=1.0, seed=7), make(X, Y, 8, epsilon=1.0, seed=7)
+    for _ in range(8):
+        assert np.array_equal(clean.act(), disturbed.act())
+        with pytest.raises((ValueError, TypeError)):
+            disturbed.update(bad)
+        clean.update(np.array([1.0, 0, -1, 0.5]))
+        disturbed.update(np.array([1.0, 0, -1, 0.5]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_losses_outside_the_set_are_clipped_or_raise(mode):
+    X, Y = experts()
+    learner = FTRL(X, Y, 4, on_violation="raise", **mode)
+    learner.act()
+    with pytest.raises(LossOutOfSetError):
+        learner.update(np.array([1e300, 0, 0, 0]))
+    learner.update(np.array([1.0, 0, 0, 0]))
+    clipping = FTRL(X, Y, 4, **mode)
+    clipping.act()
+    clipping.update(np.array([1e300, 0, 0, 0]))
+    assert clipping.rounds == 1
+
+
+def test_clipping_shows_in_no_report():
+    X, Y = experts()
+    inside, outside = (FTRL(X, Y, 4, epsilon=1.0, seed=0) for _ in range(2))
+    for learner, loss in ((inside, np.ones(4)), (outside, np.full(4, 1e12))):
+        learner.act()
+        learner.update(loss)
+    assert inside.summary() == outside.summary() and repr(inside) == repr(outside)
+    assert inside.certificate == outside.certificate
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_one_round_and_extreme_epsilon(make):
+    X, Y = experts()
+    for options in ({"epsilon": 1e-6}, {"epsilon": 100.0}, {"epsilon": 1e-6, "delta": 1e-9}, {}):
+        for seed in ({}, {"seed": 3}):
+            learner = make(X, Y, 1, **options, **seed)
+            assert X.contains(learner.act())
+            learner.update(np.ones(4))
+            with pytest.raises(HorizonError):
+                learner.act()
+            longer = make(X, Y, 40, **options, **seed)
+            for _ in range(40):
+                assert X.contains(longer.act())
+                longer.update(np.array([1.0, -1, 1, 1]))
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_replicas_run_on_a_leading_axis_and_differ(make):
+    X, Y = experts()
+    learner = make(X, Y, 30, epsilon=1.0, seed=0, replicas=6)
+    for _ in range(30):
+        actions = learner.act()
+        assert actions.shape == (6, 4)
+        learner.update(np.array([1.0, -1, 1, 1]))
+    assert len(np.unique(np.round(actions, 12), axis=0)) > 1 or make is LEARNERS[1]
+    each = make(X, Y, 3, epsilon=1.0, seed=0, replicas=2)
+    each.act()
+    each.update(np.array([[1.0, 0, 0, 0], [0, 0, 0, 1.0]]))  # one loss for each replica
+
+
+def test_a_replica_alone_has_the_law_of_a_single_run():
+    """Mean action of 400 replicas against 400 single runs: within six standard errors, false alarm below 1e-6."""
+    X, Y = experts()
+    loss = np.array([1.0, -1, 0.3, 0])
+
+    def last(learner):
+        for _ in range(6):
+            action = learner.act()
+            learner.update(loss)
+        return action
+
+    many = last(FTRL(X, Y, 8, epsilon=5.0, seed=1, replicas=400))
+    single = np.array([last(FTRL(X, Y, 8, epsilon=5.0, seed=1000 + i)) for i in range(400)])
+    error = np.sqrt(many.var(axis=0) / 400 + single.var(axis=0) / 400)
+    assert np.all(np.abs(many.mean(axis=0) - single.mean(axis=0)) <= 6 * error)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"replicas": 3}, "seed"),
+        ({"delta": 1e-6}, "epsilon"),
+        ({"counter": "tree"}, "without epsilon"),
+        ({"epsilon": 0.0}, "positive"),
+        ({"epsilon": 1.0, "delta": 1.5}, "delta"),
+        ({"epsilon": 1.0, "counter": "abacus"}, "counter"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"regularizer": "lasso"}, "lasso"),
+        ({"regularizer": object()}, "argmin"),
+    ],
+)
+def test_wrong_settings_are_named(options, word):
+    with pytest.raises(ValueError, match=word):
+        FTRL(*experts(), 10, **options)
+
+
+def test_a_set_that_does_not_admit_the_entropy_says_so():
+    with pytest.raises(UnsupportedConeError, match="nonnegative"):
+        FTRL(ds.norm_ball(3, 2), ball_losses(3), 10, regularizer="entropy")
+
+
+def test_matrices_keep_their_shape():
+    X = ds.spectrahedron(3)
+    Y = box_losses((3, 3))
+    for make in (FTRL, FTPL):
+        learner = make(X, Y, 8, epsilon=10.0, seed=0)
+        for _ in range(8):
+            action = learner.act()
+            assert action.shape == (3, 3) and X.contains(action)
+            learner.update(np.diag([1.0, 0, -1]))
+
+
+def test_a_set_of_one_point_and_a_single_loss():
+    x = cp.Variable(2, name="x")
+    point = DecisionSet(x, [x == np.array([1.0, 2.0])])
+    Y = box_losses(2)
+    for make in (FTRL, FTPL):
+        learner = make(point, Y, 4, epsilon=1.0, seed=0)
+        assert np.allclose(learner.act(), [1, 2]) and learner.regret_bound.total == pytest.approx(0.0, abs=1e-9)
+    known = LossSet(x, [x == 0])
+    learner = FTRL(ds.simplex(2), known, 4, epsilon=1.0, seed=0)
+    assert learner.regret_bound.total == pytest.approx(0.0, abs=1e-6)

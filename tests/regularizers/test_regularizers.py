@@ -1,0 +1,155 @@
+"""Every regulariser on every set that admits it: sizes from sampled truth, argmins by optimality, all in the set."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from catalogue_sets import CATALOGUE
+from loss_sets import ball_losses, box_losses
+
+import decision_sets as ds
+from dpcvx import FTRL, DecisionSet, UnsupportedConeError
+from dpcvx.regularizers import Barrier, Entropy, Euclidean
+from dpcvx.sets.sizes import Sizes, chord_bound
+
+KINDS = (Euclidean, Entropy, Barrier)
+
+
+def sampled_vertices(X, rng, count=100):
+    return np.array([X.argmin(c) for c in rng.standard_normal((count, *X.shape))])
+
+
+@pytest.fixture(scope="module", params=list(CATALOGUE))
+def sizes(request):
+    X = CATALOGUE[request.param][0]()
+    return Sizes(X, box_losses(X.shape))
+
+
+def admissible(sizes):
+    for kind in KINDS:
+        try:
+            yield kind(sizes)
+        except UnsupportedConeError:
+            assert kind is Entropy
+
+
+def test_sizes_hold_for_sampled_points(sizes):
+    X, Y = sizes.decision_set, sizes.loss_set
+    rng = np.random.default_rng(0)
+    vertices = X.flatten(sampled_vertices(X, rng))
+    assert np.linalg.norm(vertices - sizes.middle, axis=1).max() <= sizes.radius * (1 + 1e-9)
+    lower = X.flatten(X.bounding_box()[0])
+    assert (vertices - lower).sum(axis=1).max() <= sizes.mass * (1 + 1e-9) + 1e-9
+    samples = Y.flatten(np.array([Y.argmin(c) for c in rng.standard_normal((100, *X.shape))]))
+    values = samples @ vertices.T
+    assert np.ptp(values, axis=1).max() <= sizes.variation * (1 + 1e-9)
+    assert max(np.linalg.norm(sizes.tangential(loss)) for loss in samples) <= sizes.loss_radius * (1 + 1e-9)
+    if sizes.total is not None:
+        assert vertices.sum(axis=1) == pytest.approx(np.full(len(vertices), sizes.total), abs=1e-7)
+
+
+def test_the_range_of_a_regularizer_holds_for_sampled_points(sizes):
+    X = sizes.decision_set
+    vertices = sampled_vertices(X, np.random.default_rng(1))
+    for regularizer in admissible(sizes):
+        if isinstance(regularizer, Barrier):
+            continue
+        least = regularizer.value(regularizer.argmin(np.zeros(X.shape)))
+        assert (regularizer.value(vertices) - least).max() <= regularizer.range * (1 + 1e-9)
+
+
+def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
+    """By the Hessian itself: diag(1/x) for the entropy, the barrier's, the identity."""
+    X, Y = sizes.decision_set, sizes.loss_set
+    rng = np.random.default_rng(2)
+    directions = X.chart.push(X.chart.tangent_basis().T)
+    for regularizer in admissible(sizes):
+        for c in rng.standard_normal((5, *X.shape)):
+            x = regularizer.argmin(3 * c)
+            loss = Y.flatten(Y.argmin(rng.standard_normal(X.shape)))
+            if isinstance(regularizer, Barrier):
+                H = directions @ X.barrier.hessian(x) @ directions.T
+            elif isinstance(regularizer, Entropy):
+                H = directions @ np.diag(1 / np.maximum(X.flatten(x), 1e-12)) @ directions.T
+            else:
+                H = directions @ directions.T
+            g = directions @ loss
+            assert g @ np.linalg.solve(H, g) <= regularizer.dual_norm**2 * (1 + 1e-6)
+
+
+def test_argmins_are_in_the_set_and_optimal(sizes):
+    """No move toward a vertex or another argmin lowers the objective by more than a solver's error."""
+    X = sizes.decision_set
+    rng = np.random.default_rng(3)
+    vertices = sampled_vertices(X, rng, 20)
+    for regularizer in admissible(sizes):
+        batch = rng.standard_normal((4, *X.shape)) * np.array([0.1, 1, 10, 100]).reshape(4, *(1,) * len(X.shape))
+        answers = regularizer.argmin(batch)
+        for c, x in zip(batch, answers, strict=True):
+            assert X.contains(x)
+            value = float(np.sum(c * x) + regularizer.value(x))
+            for v in vertices:
+                for share in (1e-3, 0.1, 0.5):
+                    near = (1 - share) * x + share * v
+                    other = float(np.sum(c * near) + regularizer.value(near))
+                    assert other >= value - 1e-6 * max(1.0, abs(value))
+
+
+def test_the_barrier_argmin_is_the_same_from_an_earlier_answer(sizes):
+    X = sizes.decision_set
+    barrier = Barrier(sizes)
+    c = np.random.default_rng(4).standard_normal((3, *X.shape))
+    first = barrier.argmin(5 * c)
+    assert barrier.argmin(c, first) == pytest.approx(barrier.argmin(c), abs=1e-6)
+
+
+def test_chords_are_exact_on_the_simplex_and_on_0_1_polytopes():
+    for X, most in ((ds.simplex(6), 1 - 1 / 6), (ds.capped_simplex(6, 2), 2 - 2 * 2 * 2 / 6 + 6 / 9)):
+        middle = X.flatten(X.center)
+        assert chord_bound(X, lambda x, m=middle: (x - m) ** 2) == pytest.approx(most, rel=1e-9)
+
+
+@pytest.mark.parametrize(("box", "G"), [((-1, 1), 1.0), ((0, 1), 0.5), ((2, 5), 1.5)])
+def test_entropy_on_the_simplex_has_the_constants_of_the_theory(box, G):
+    X = ds.simplex(7)
+    entropy = Entropy(Sizes(X, box_losses(7, *box)))
+    assert entropy.range == pytest.approx(np.log(7), rel=1e-9)
+    assert entropy.dual_norm == pytest.approx(G, rel=1e-9)
+    T = 1000
+    expected = np.sqrt(2 * T * np.log(7)) * G
+    assert entropy.learning_bound(T, entropy.learning_rate(T)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_euclidean_constants_on_ball_and_cube():
+    T = 400
+    ball = Euclidean(Sizes(ds.norm_ball(5, 2), ball_losses(5)))
+    assert ball.learning_bound(T, ball.learning_rate(T)) == pytest.approx(np.sqrt(T), rel=1e-9)
+    cube = Euclidean(Sizes(ds.cube(5), ball_losses(5, 1)))
+    assert cube.learning_bound(T, cube.learning_rate(T)) == pytest.approx(np.sqrt(5 * T), rel=1e-9)
+
+
+def test_the_corrected_constant_is_needed():
+    """T = 1, X = Y = [-1, 1]: regret 1 at the middle; the paper's constant would claim 0.71."""
+    x = cp.Variable(1, name="x")
+    X, Y = DecisionSet(x, [cp.abs(x) <= 1]), box_losses(1)
+    learner = FTRL(X, Y, 1, regularizer="euclidean")
+    action = learner.act()
+    regret = float(action[0] * 1.0) - X.argmin(np.ones(1))[0]
+    assert regret == pytest.approx(1.0) and regret <= learner.regret_bound.total
+    assert learner.regret_bound.total / np.sqrt(2) < regret  # the teeth
+
+
+def test_entropy_on_capped_simplices_and_boxes_agrees_with_the_cone_program():
+    rng = np.random.default_rng(5)
+    x = cp.Variable(6, nonneg=True, name="x")
+    for constraints in ([cp.sum(x) == 2, x <= 1], [x <= 1], [cp.sum(x) == 1, x >= 0.05, x <= 0.4]):
+        X = DecisionSet(x, constraints)
+        entropy = Entropy(Sizes(X, box_losses(6)))
+        for c in rng.standard_normal((6, 6)) * np.array([0.1, 1, 5, 30, 300, 3000])[:, None]:
+            fast, slow = entropy.argmin(c), X.unflatten(entropy._solve(c))
+            assert X.contains(fast)
+            assert c @ fast + entropy.value(fast) <= c @ slow + entropy.value(slow) + 1e-6 * max(1, abs(c @ fast))
+
+
+def test_a_set_and_losses_of_different_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        Sizes(ds.simplex(4), box_losses(3))
