@@ -118,19 +118,19 @@ class DenseChart(Chart):
         L = np.linalg.cholesky(jacobi[:, None] * H * jacobi)
         T = jacobi[:, None] * scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans=1) if len(L) else H
         self.W = tangent.W @ T
-        self.B = conic.P @ self.W[:, self.auxiliaries :]
+        self.B = np.ascontiguousarray(conic.P @ self.W[:, self.auxiliaries :])
         unit = conic.cones.unit_factors(slack)
         self.G = np.ascontiguousarray((tangent.A @ T) * unit[:, None])
         self.s0 = slack * unit
-        self._plain = conic.is_polyhedral
-        self._rows = np.ascontiguousarray(self.G.T)
-        self._buffer = np.empty_like(self._rows)
+        self._plain = conic.is_polyhedral and self.size > 0
+        self._columns = np.asfortranarray(self.G)
 
     def derivatives(self, z: Array) -> tuple[Array, Array]:
-        """The gradient and the half-Hessian of F in z; the latter is valid until the next call."""
+        """The gradient and the half-Hessian of F in z."""
         if self._plain and z.ndim == 1:
-            inverse = 1 / (self.s0 - z @ self._rows)
-            return self._rows @ inverse, np.multiply(self._rows, inverse, out=self._buffer).T
+            rows = self._columns.T
+            inverse = 1 / blas.dgemv(-1.0, self._columns, z, beta=1.0, y=self.s0)
+            return rows.dot(inverse), (rows * inverse).T
         slack = self.slack(z)
         return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
 
@@ -145,6 +145,11 @@ class DenseChart(Chart):
 
     def lifted(self, z: Array) -> Array:
         return np.asarray(self.v0 + z @ self.W.T)
+
+    def point(self, z: Array) -> Array:
+        if z.ndim > 1 or not self.dim:
+            return super().point(z)
+        return blas.dgemv(1.0, self.B.T, z[self.auxiliaries :], beta=1.0, y=self.x0, trans=1)  # type: ignore[no-any-return]  # BLAS is untyped
 
     def push(self, dy: Array) -> Array:
         return np.asarray(dy @ self.B.T)
