@@ -102,13 +102,16 @@ class DiagonalFactor(Factor):
         return np.asarray(out)
 
     def _embed(self, w: Array) -> Array:
-        """An isometry from R^dim onto the straightened tangent space: a zero in front, then a reflection, repeated."""
+        """An isometry from R^dim onto the straightened tangent space: zeros first, then reflections."""
+        if not self._normals:
+            return w
         if self._reflectors is None:
             self._reflectors = _reflectors(self._normals)
+        straight = np.zeros((*w.shape[:-1], self.chart.width))
+        straight[..., len(self._normals) :] = w
         for vector, factor in self._reflectors[::-1]:
-            rest, w = w, vector * (-factor * _dot(vector[..., 1:], w))
-            w[..., 1:] += rest
-        return w
+            straight = _subtract(straight, factor * _dot(vector, straight), vector)
+        return straight
 
     def half_solve(self, w: Array) -> Array:
         return np.asarray(self._curve(self._embed(w), -0.5) / self.root)
@@ -268,22 +271,21 @@ def _orthonormal(rows: list[Array]) -> list[Array]:
     for row in rows:
         for _ in range(2 if done else 0):
             for other in done:
-                row = row - other * _dot(other, row)
+                row = _subtract(row, _dot(other, row), other)
         done.append(row / np.sqrt(_dot(row, row)))
     return done
 
 
 def _reflectors(normals: list[Array]) -> list[tuple[Array, Array | float]]:
-    """Householder vectors h and factors 2/|h|^2 that turn each normal, as the ones before leave it, into a first axis.
-
-    What the ones before have turned is cut off, so every vector is one shorter than the last.
-    """
+    """Householder vectors h and factors 2/|h|^2 that turn the normals into the first unit vectors, up to sign."""
     found: list[tuple[Array, Array | float]] = []
-    for normal in normals:
+    for i, normal in enumerate(normals):
         h = normal.copy()
         for vector, factor in found:
-            h = (h - vector * (factor * _dot(vector, h)))[..., 1:]
-        pivot = h[..., 0] + np.copysign(1.0, h[..., 0])  # the normal has length 1, so |h|^2 = 2 |pivot|
-        h[..., 0] = pivot
+            h = _subtract(h, factor * _dot(vector, h), vector)
+        if i:
+            h[..., :i] = 0
+        pivot = h[..., i] + np.copysign(1.0, h[..., i])  # the normal has length 1, so |h|^2 = 2 |pivot|
+        h[..., i] = pivot
         found.append((h, 1 / abs(pivot)[..., None] if h.ndim > 1 else 1 / float(abs(pivot))))
     return found
