@@ -6,6 +6,7 @@ import pytest
 from catalogue_sets import CATALOGUE
 from declared_sets import DECLARED
 from geometry_checks import Judge, check_derivatives, check_inclusion, check_square_roots, interior_points
+from scipy.spatial import ConvexHull
 
 from dpcvx import DecisionSet
 
@@ -22,25 +23,70 @@ SETS = DECLARED | {f"catalogue: {name}": _of_the_catalogue(name) for name in CAT
 
 
 class HullJudge:
-    """Distance to the set by its own linear program, since cvxpy cannot evaluate the user's auxiliary variables."""
+    """Distance to the hull of points by its facets, from Qhull, and to the flat that carries it."""
 
-    def __init__(self, constraints, variable):
-        self.target = cp.Parameter(variable.shape)
-        self.gap = cp.Variable(nonneg=True)
-        tied = [variable - self.target <= self.gap, self.target - variable <= self.gap]
-        self.problem = cp.Problem(cp.Minimize(self.gap), [*constraints, *tied])
+    def __init__(self, points):
+        self.origin = points.mean(axis=0)
+        _, sizes, axes = np.linalg.svd(points - self.origin)
+        rank = int((sizes > 1e-9 * sizes[0]).sum())
+        self.along, self.across = axes[:rank], axes[rank:]
+        self.facets = ConvexHull((points - self.origin) @ self.along.T).equations
 
-    def leaves(self, points, tolerance=1e-7):
-        count = 0
-        for point in points[:: max(1, len(points) // 25)]:
-            self.target.value = point
-            count += self.problem.solve(solver="CLARABEL") > tolerance
-        return count
+    def leaves(self, points, tolerance=1e-9):
+        centred = points.reshape(len(points), -1) - self.origin
+        beyond = (centred @ self.along.T @ self.facets[:, :-1].T + self.facets[:, -1]).max(axis=1)
+        off = np.linalg.norm(centred @ self.across.T, axis=1)
+        return int((~(np.maximum(beyond, off) <= tolerance)).sum())
 
 
-def judge_of(variable, constraints):
+class MajorisationJudge:
+    """The hull of the orderings of numbers: no k entries of a point sum to more than the k largest, all to as much."""
+
+    def __init__(self, numbers):
+        self.largest = np.cumsum(np.sort(numbers)[::-1])
+
+    def leaves(self, points, tolerance=1e-9):
+        sums = np.cumsum(np.sort(points, axis=1)[:, ::-1], axis=1)
+        excess = np.maximum((sums - self.largest).max(axis=1), np.abs(sums[:, -1] - self.largest[-1]))
+        return int((~(excess <= tolerance)).sum())
+
+
+def hull_judge(variable, constraints):
+    """Of x == points @ weights, weights in the simplex: the points are read off the constraint."""
+    mixture = constraints[0].args[1]
+    (weights,) = mixture.variables()
+    points = []
+    for unit in np.eye(weights.size):
+        weights.save_value(unit)
+        points.append(mixture.value)
+    return HullJudge(np.array(points))
+
+
+# cvxpy cannot evaluate the auxiliary variables of the user, so these sets are judged by what they are known to be
+JUDGES = {
+    "hull of points": hull_judge,
+    "catalogue: convex hull": hull_judge,
+    "catalogue: permutahedron": lambda variable, constraints: MajorisationJudge(np.arange(1, variable.size + 1)),
+}
+
+
+def judge_of(name, variable, constraints):
     judge = Judge(variable, constraints)
-    return HullJudge(constraints, variable) if judge.user_auxiliaries else judge
+    assert judge.user_auxiliaries == (name in JUDGES)
+    return JUDGES[name](variable, constraints) if name in JUDGES else judge
+
+
+def test_judges_of_sets_with_auxiliary_variables_agree_with_a_linear_program():
+    rng = np.random.default_rng(10)
+    for name in JUDGES:
+        variable, constraints = SETS[name]()
+        judge = judge_of(name, variable, constraints)
+        for _ in range(4):
+            c = rng.standard_normal(variable.shape)
+            assert cp.Problem(cp.Minimize(c @ variable), constraints).solve(solver=cp.HIGHS) < np.inf
+            vertex = variable.value
+            assert judge.leaves(vertex[None]) == 0
+            assert judge.leaves((vertex - 1e-8 * c / (c @ c))[None]) == 1  # beyond the least value of c @ x by 1e-8
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -58,7 +104,7 @@ def test_dikin_ellipsoid_stays_inside_the_set(name):
     variable, constraints = SETS[name]()
     X = DecisionSet(variable, constraints)
     points = interior_points(X, rng, (10.0, 1e3, 1e6))
-    check_inclusion(X, judge_of(variable, constraints), points, rng, 120)
+    check_inclusion(X, judge_of(name, variable, constraints), points, rng, 120)
 
 
 @pytest.mark.slow
@@ -67,4 +113,4 @@ def test_ten_thousand_points_of_the_dikin_ellipsoid_stay_inside_the_set(name):
     rng = np.random.default_rng(13)
     variable, constraints = SETS[name]()
     X = DecisionSet(variable, constraints)
-    check_inclusion(X, judge_of(variable, constraints), interior_points(X, rng, (1e6,)), rng, 10_000)
+    check_inclusion(X, judge_of(name, variable, constraints), interior_points(X, rng, (1e6,)), rng, 10_000)
