@@ -14,6 +14,7 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
+from dpcvx.experiments.simulation import Simulation, simulate
 from dpcvx.learners import FTPL, FTRL, RegretBound, load, save
 from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.privacy.audit import audit
@@ -38,6 +39,7 @@ __all__ = [
     "PrivateSums",
     "ProtocolError",
     "RegretBound",
+    "Simulation",
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
@@ -45,4 +47,5 @@ __all__ = [
     "compose",
     "load",
     "save",
+    "simulate",
 ]

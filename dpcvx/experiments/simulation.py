@@ -1,19 +1,23 @@
 """Play a learner against losses and measure its regret: one loop for every learner and every set."""
 
+import hashlib
 import importlib
+import os
 import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import HorizonError
+from dpcvx.errors import CheckpointError, HorizonError
 from dpcvx.experiments.losses.recorded import from_array
 from dpcvx.experiments.losses.sequence import Losses, whole_number
+from dpcvx.learners import checkpoint
 from dpcvx.sets import DecisionSet
 
 _STRIDE = 256  # rounds between two looks at the clock
@@ -141,6 +145,8 @@ def simulate(
     *,
     checkpoints: int | Iterable[int] = 64,
     progress: bool | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    save_seconds: float = 30.0,
 ) -> Simulation:
     """Play independent replicas of a learner against the same losses and return their regret curves.
 
@@ -153,8 +159,12 @@ def simulate(
         checkpoints: at how many rounds, on a logarithmic scale, or at which rounds to take the regret; the last round
             is always one of them.
         progress: whether to show a progress bar on stderr; by default where that is a terminal.
+        resume: a file in which the run is kept while it lasts. The same call goes on from there after an interruption,
+            to the same result, bit for bit; at the end the file is removed.
+        save_seconds: how often the run is written there.
 
     Raises:
+        CheckpointError: where the file belongs to another run.
         HorizonError: where there are more losses than the learner has rounds.
         ValueError: where losses and decisions differ in shape.
     """
@@ -165,12 +175,20 @@ def simulate(
     prototype, playing = _players(learner, replicas, seed)
     X = _decision_set(prototype, losses)
     state = SimulationState.start(replicas, losses.shape, len(rounds))
-    started = time.perf_counter()
+    kept = None if resume is None else KeptRun(Path(resume).resolve(), _signature(prototype, losses, rounds, seed))
+    if kept is not None:
+        state, playing = kept.read() or (state, playing)
+    started = saved = time.perf_counter()
     show = sys.stderr.isatty() if progress is None else progress
     with ProgressBar(losses.horizon, sys.stderr if show else None) as bar:
         while state.round < losses.horizon:
             play_on(state, playing, losses, rounds, X)
             bar.show(state.round)
+            if kept is not None and time.perf_counter() - saved >= save_seconds:
+                kept.write(state, playing)
+                saved = time.perf_counter()
+    if kept is not None:
+        kept.path.unlink(missing_ok=True)
     return Simulation(
         rounds=rounds,
         regret=state.regret,
@@ -225,6 +243,35 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
         best = -float(X.support(-state.total))  # the least <L, x> over X
         state.regret[:, state.recorded] = incurred - best
         state.recorded += 1
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """The file of an unfinished run, with the signature of the call that may go on from it."""
+
+    path: Path
+    signature: str
+
+    def write(self, state: SimulationState, playing: Any) -> None:
+        checkpoint.write(self.path, (self.signature, state, playing))
+
+    def read(self) -> tuple[SimulationState, Any] | None:
+        if not self.path.exists():
+            return None
+        (signature, state, playing), _ = checkpoint.read(self.path)
+        if signature != self.signature:
+            raise CheckpointError(f"{self.path} belongs to another run; give another file, or remove it.")
+        return state, playing
+
+
+def _signature(prototype: Any, losses: Losses, rounds: Array, seed: int) -> str:
+    """What tells one run from another."""
+    described = prototype.summary() if hasattr(prototype, "summary") else type(prototype).__name__
+    ends = losses.block(0, min(losses.horizon, _STRIDE)), losses.block(losses.horizon - 1, losses.horizon)
+    digest = hashlib.sha256(f"{described}{losses!r}{seed}".encode())
+    for part in (*ends, rounds):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
 
 
 class Replicas:

@@ -1,7 +1,9 @@
 """The simulation loop: exact regret, honest bands, learners of every kind, and what it prints."""
 
 import io
+import os
 import pickle
+import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import decision_sets as ds
-from dpcvx import DecisionSet, HorizonError, LossSet
+from dpcvx import CheckpointError, DecisionSet, HorizonError, LossSet
 from dpcvx.experiments import simulation
 from dpcvx.experiments.losses import GENERATORS, altdrift, coins, const, from_array
 from dpcvx.experiments.simulation import SimulationState, play_on, simulate
@@ -295,3 +297,68 @@ def test_the_progress_bar_tells_the_time_left(monkeypatch):
         now[0] = 20_000.0
         bar.show(500)
         assert "5:33:20 left" in terminal.getvalue()
+
+
+KILL_AND_RESUME = """
+import os, signal, sys
+from pathlib import Path
+import cvxpy as cp
+import numpy as np
+import decision_sets as ds
+from dpcvx import FTPL, FTRL, LossSet, simulate
+from dpcvx.experiments.losses import altdrift
+
+rounds, path = 1000, Path(sys.argv[1])
+loss = cp.Variable(6)
+Y = LossSet(loss, [loss >= -1, loss <= 1])
+x = cp.Variable(6, nonneg=True)
+polytope = ds.polytope(np.eye(6)[:2] + 0.3, np.full(2, 0.9), lower=0, upper=1)
+learners = [FTRL(ds.simplex(6), Y, rounds, epsilon=1.0), FTPL(ds.simplex(6), Y, rounds, epsilon=1.0, delta=1e-6),
+            FTRL(ds.cube(6), Y, None, epsilon=1.0, counter="tree"), FTPL(polytope, Y, 60, epsilon=1.0)]
+rng = np.random.default_rng(0)
+for run in range(10):
+    learner = learners[run % len(learners)]
+    length = learner.horizon or rounds
+    losses = altdrift(learner.decision_set, Y, length, seed=run)
+    whole = simulate(learner, losses, 3, seed=run)
+    last = int(rng.integers(1, length))
+    child = os.fork()
+    if child == 0:
+        played, kind = 0, type(learner)
+        update = kind.update
+        def dies(self, feedback):
+            global played
+            played += 1
+            if played == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            update(self, feedback)
+        kind.update = dies
+        simulate(learner, losses, 3, seed=run, resume=path, save_seconds=0)
+        os._exit(1)  # it should have died
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert path.exists() == (last > 1)  # the first checkpoint of the curve is round 1
+    resumed = simulate(learner, losses, 3, seed=run, resume=path, save_seconds=0)
+    assert not path.exists()
+    assert resumed.regret.tobytes() == whole.regret.tobytes(), run
+    assert resumed.certificate == whole.certificate
+print("bit-identical")
+"""
+
+
+def test_a_run_killed_at_a_random_round_resumes_to_the_same_bits(tmp_path):
+    """SIGKILL at a random round, ten times, over different learners and sets."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", KILL_AND_RESUME, str(tmp_path / "run")]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert answer.stdout == "bit-identical\n", answer.stderr
+
+
+def test_a_kept_run_is_not_continued_by_another(tmp_path):
+    path = tmp_path / "run"
+    losses = coins(X, Y, 1000, seed=1)
+
+    rounds, state = np.array([1000]), SimulationState.start(2, (N,), 1)
+    simulation.KeptRun(path, "another").write(state, None)
+    with pytest.raises(CheckpointError, match="another run"):
+        simulate(Hedge(1000), losses, 2, checkpoints=rounds, resume=path)
+    assert path.exists()

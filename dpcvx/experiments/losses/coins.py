@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.experiments.losses.extremes import cold, cross_polytope, extreme_losses, favouring, random_vertex
+from dpcvx.experiments.losses.extremes import check_shapes, cross_polytope, extreme_losses, favouring, random_vertex
 from dpcvx.experiments.losses.sequence import Drawn, Losses, generator, whole_number
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -15,7 +15,7 @@ Sampler = Callable[[np.random.Generator, int], Array]
 
 def coins(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """Independent random extreme losses of Y: fair coins on a box, where every algorithm has the same expected loss."""
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     return Drawn("coins", horizon, Y.shape, seed, partial(_toss, extreme_losses(Y, generator(seed, 0))))
 
 
@@ -28,7 +28,7 @@ def gap(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, g: float | N
 
     The default g = sqrt(ln(N)/T) is the size of gap that is hardest to find in T rounds.
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     horizon = whole_number("horizon", horizon, at_least=1)
     if g is None:
         g = min(1.0, float(np.sqrt(np.log(max(X.size, 2)) / horizon)))
@@ -45,7 +45,7 @@ def _biased(sample: Sampler, advantage: Array, g: float, rng: np.random.Generato
 
 def late_riser(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """Coins for two thirds of the rounds; then a random vertex is favoured as much as possible."""
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     horizon = whole_number("horizon", horizon, at_least=1)
     rng = generator(seed, 0)
     advantage = favouring(X, Y, random_vertex(X, rng))
@@ -65,7 +65,7 @@ def axes(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     Raises:
         ValueError: where Y is not a ball of the 1-norm around the origin.
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     radius, q = Y.centred_ball or (0.0, 0.0)
     if q != 1:
         raise ValueError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")

@@ -1,6 +1,5 @@
 """Extreme points, by the oracles alone: vertices of X, losses that favour one of them, random extreme losses of Y."""
 
-import copy
 from collections.abc import Callable
 from functools import partial
 
@@ -12,17 +11,10 @@ from dpcvx.sets import DecisionSet, LossSet
 LISTED = 128  # extreme losses that stand for all of them where each costs a call of a solver
 
 
-def cold(X: DecisionSet, Y: LossSet) -> tuple[DecisionSet, LossSet]:
-    """Copies whose solvers have answered nothing yet; X and Y must have the same shape.
-
-    A warm simplex method decides between equally good vertices by the questions it was asked before, and a seeded
-    sequence must not depend on those.
-    """
+def check_shapes(X: DecisionSet, Y: LossSet) -> None:
+    """Refuse losses and decisions of different shapes."""
     if X.shape != Y.shape:
         raise ValueError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
-    again = copy.copy(Y)
-    again._set = copy.copy(Y._set)
-    return copy.copy(X), again
 
 
 def random_vertex(X: DecisionSet, rng: np.random.Generator) -> Array:

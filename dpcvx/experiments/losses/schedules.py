@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.experiments.losses.extremes import LISTED, cold, ends, favouring, opposite_vertex, random_vertex
+from dpcvx.experiments.losses.extremes import LISTED, check_shapes, ends, favouring, opposite_vertex, random_vertex
 from dpcvx.experiments.losses.sequence import Listed, Losses, generator, whole_number
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -16,7 +16,7 @@ def const(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     A learner without noise soon has no more regret, so the regret of a private one is the price of its noise. On
     experts with losses in [-1, 1] the loss is (-1, 1, ..., 1) in some order.
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     vertex = random_vertex(X, generator(seed, 0))
     return Listed("const", horizon, favouring(X, Y, vertex)[None], np.zeros_like)
 
@@ -27,7 +27,7 @@ def altdrift(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, drift: 
     The last `drift` rounds favour a random vertex. By default they are 3 sqrt(T ln(N)/2), which is 3 ln(N)/eta for
     Hedge on N experts with losses in [-1, 1]: its regret is then close to its bound sqrt(2 T ln N).
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     horizon = whole_number("horizon", horizon, at_least=1)
     if drift is None:
         drift = min(int(np.ceil(3 * np.sqrt(horizon * np.log(max(X.size, 2)) / 2))), horizon // 2)
@@ -70,14 +70,14 @@ def _half_period(bit: int, rounds: Array) -> Array:
 
 def _rivals(X: DecisionSet, Y: LossSet, seed: int) -> Array:
     """The losses that favour a random vertex and the one opposite to it."""
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     vertex = random_vertex(X, generator(seed, 0))
     return np.stack([favouring(X, Y, vertex), favouring(X, Y, opposite_vertex(X, vertex))])
 
 
 def rotating(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, speed: float | None = None) -> Losses:
     """The extreme loss of Y in a direction that turns by `speed` a round, 1/sqrt(T) by default, in a random plane."""
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     horizon = whole_number("horizon", horizon, at_least=1)
     if speed is None:
         speed = 1 / np.sqrt(horizon)
@@ -103,7 +103,7 @@ def round_robin(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Loss
 
     On the 1-norm ball that is e_1, ..., e_N, e_1, ...; of more than 128 entries a random choice of 128 take turns.
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     turns = np.sort(generator(seed, 0).permutation(Y.size)[:LISTED])
     covectors = np.full((len(turns), Y.size), 1 / (2 * Y.size))
     covectors[np.arange(len(turns)), turns] -= 1.0

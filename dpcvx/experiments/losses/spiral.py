@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.experiments.losses.extremes import cold
+from dpcvx.experiments.losses.extremes import check_shapes
 from dpcvx.experiments.losses.schedules import random_plane
 from dpcvx.experiments.losses.sequence import Losses, Stretched, generator
 from dpcvx.sets import DecisionSet, LossSet
@@ -38,7 +38,7 @@ def orthogonal(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losse
     Raises:
         ValueError: where Y is not a Euclidean ball around the origin of dimension at least 2.
     """
-    X, Y = cold(X, Y)
+    check_shapes(X, Y)
     radius, q = Y.centred_ball or (0.0, 0.0)
     if q != 2:
         raise ValueError(f"orthogonal needs losses in a Euclidean ball around the origin, but the {Y.name} is not one.")
