@@ -156,7 +156,7 @@ class SecureSource(Source):
 
     def __init__(self, law: Law, size: int) -> None:
         self._release = law.measurement(size)
-        self._size = size
+        self.law, self.size = law, size
         self._process = os.getpid()
 
     def cost(self, distance: int | float) -> float:
@@ -170,9 +170,9 @@ class SecureSource(Source):
             )
         if values.dtype != np.int64:
             raise TypeError(f"Secure noise is added to 64-bit integers, not to {values.dtype}.")
-        if values.shape[-1] != self._size:
-            raise ValueError(f"A release of {values.shape[-1]} entries from a source for {self._size}.")
-        exact = values.reshape(-1, self._size).tolist()
+        if values.shape[-1] != self.size:
+            raise ValueError(f"A release of {values.shape[-1]} entries from a source for {self.size}.")
+        exact = values.reshape(-1, self.size).tolist()
         released = np.array([self._release(row) for row in exact], dtype=np.int64)
         return np.asarray(released.reshape(values.shape) - values)
 

@@ -58,9 +58,10 @@ class Toeplitz(Counter):
         return min(horizon - 1, 1), min(horizon - 1, 1)
 
     @staticmethod
-    def row_norm(horizon: int) -> float:
-        """Standard deviation of the last prefix in units of one noise: the largest."""
-        return float(factors(horizon).row_norm(horizon - 1)) if horizon > 1 else 0.0
+    def row_norm(horizon: int, items: int | None = None) -> float:
+        """Standard deviation of the prefix of so many items in units of one noise; by default the last, the largest."""
+        t = horizon - 1 if items is None else items
+        return float(factors(horizon).row_norm(t)) if t > 0 else 0.0
 
     def _start(self) -> Array:
         self._b = self._factors.b_filter(self.shape)
