@@ -18,11 +18,12 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 import decision_sets
-from dpcvx import DecisionSet
+from dpcvx import DecisionSet, LossSet
 from dpcvx.regularizers import Entropy
 from dpcvx.sets.charts import DenseChart
 from dpcvx.sets.charts.dense import TangentSpace
 from dpcvx.sets.newton import decrement
+from dpcvx.sets.sizes import Sizes
 
 rng = np.random.default_rng(0)
 missed = 0
@@ -153,7 +154,8 @@ def entropy():
     X = decision_sets.simplex(20)
     target = cp.Parameter(20)
     problem = cp.Problem(cp.Minimize(target @ X.variable - cp.sum(cp.entr(X.variable))), X.constraints)
-    regularizer = Entropy(X)
+    loss = cp.Variable(20)
+    regularizer = Entropy(Sizes(X, LossSet(loss, [loss >= -1, loss <= 1])))
 
     def again():
         target.value = rng.standard_normal(20)
