@@ -144,6 +144,17 @@ def test_losses_outside_the_set_are_clipped_or_refused():
     assert strict.rounds == 0
 
 
+@pytest.mark.parametrize("name", ["unit box", "box off the grid", "ball", "flat"])
+def test_replicas_are_clipped_like_single_losses_whether_they_share_a_loss_or_not(name):
+    Y, rng = LOSS_SETS[name], np.random.default_rng(6)
+    together = PrivateSums(Y, 8, 1.0, seed=0, replicas=3)
+    losses, shared = 2 * rng.standard_normal((3, 4)), 2 * rng.standard_normal(4)
+    together.update(losses)
+    together.update(shared)
+    expected = [Y.clip(one) + Y.clip(shared) for one in losses]
+    assert np.allclose(together._counter.total * together.plan.grid.step, expected, rtol=0, atol=1e-12)
+
+
 def test_under_zero_out_a_zero_loss_stays_zero():
     l = cp.Variable(2, name="l")  # noqa: E741
     Y = LossSet(l, [l >= 1, l <= 2])
