@@ -24,6 +24,7 @@ class Cone(ABC):
     count: int
     block: int
     unit_nu: float  # the parameter of one cone of the stack
+    symmetric = True  # self-dual and homogeneous
 
     @property
     def size(self) -> int:

@@ -14,6 +14,7 @@ class Exponential(Cone):
     """`count` closures of {(x, y, z) : y > 0, y exp(x/y) <= z}."""
 
     name = "exponential"
+    symmetric = False
     block = 3
     unit_nu = 3.0
 

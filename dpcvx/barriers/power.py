@@ -24,6 +24,7 @@ class Power(Cone):
     """A stack of power cones with exponents of shape (count, d); the rows of each are (u_1, ..., u_d, w)."""
 
     name = "power"
+    symmetric = False
 
     def __init__(self, exponents: Array) -> None:
         self.exponents = np.atleast_2d(np.asarray(exponents, dtype=float))

@@ -20,6 +20,11 @@ class Product:
         self.size = int(ends[-1])
         self.nu = float(sum(cone.nu for cone in self.cones))
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether every cone is symmetric: self-dual, with a unit."""
+        return all(cone.symmetric for cone in self.cones)
+
     def __iter__(self) -> Iterator[tuple[Cone, slice]]:
         return iter(zip(self.cones, self.slices, strict=True))
 

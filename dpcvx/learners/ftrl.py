@@ -64,7 +64,7 @@ class FTRL(FullInformation):
         if not isinstance(regularizer, str):
             return OwnRegularizer(self.sizes, regularizer)
         if regularizer == "auto":
-            self.comparison = compare(self.sizes, self.horizon or _TYPICAL, self._noise)
+            self.comparison = compare(self.sizes, self.horizon or _TYPICAL, self.noise)
             best = self.comparison[0].regularizer
             if best is None:
                 raise OracleError("No regulariser is admissible here: " + "; ".join(c.reason for c in self.comparison))
@@ -72,10 +72,6 @@ class FTRL(FullInformation):
         if regularizer not in REGULARIZERS:
             raise ValueError(f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}.")
         return REGULARIZERS[regularizer](self.sizes)
-
-    @property
-    def _noise(self) -> PrefixNoise | None:
-        return self._sums.noise
 
     def _tune(self, horizon: int) -> None:
         self.learning_rate = self._given_rate or self.regularizer.learning_rate(horizon)
@@ -87,7 +83,7 @@ class FTRL(FullInformation):
         return action
 
     def _epoch_bound(self) -> RegretBound | None:
-        return bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self._noise, self.learning_rate)
+        return bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, self.learning_rate)
 
     def _own(self) -> dict[str, Any]:
         return {"regularizer": self.regularizer, "learning_rate": self._given_rate}

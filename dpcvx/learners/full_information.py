@@ -12,6 +12,7 @@ from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.exact_sums import ExactSums
+from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.prefix_sums import PrivateSums
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
@@ -34,7 +35,9 @@ class FullInformation(Player):
 
     Args:
         decision_set: X, where actions lie.
-        loss_set: Y, where losses lie; for convex losses it bounds their gradients, and `update` takes the gradient.
+        loss_set: Y, where losses lie. For convex losses it bounds their gradients, and `update` takes the gradient at
+            the action. Privacy holds then as well; the regret bound is proved for losses fixed in advance, which
+            gradients at actions are not.
         horizon: number of rounds T, or None for epochs of doubling length.
         epsilon, delta: the privacy of the whole sequence of actions; `epsilon=None` is the learner without privacy.
         seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
@@ -127,6 +130,16 @@ class FullInformation(Player):
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
         return certificate
+
+    @property
+    def noise(self) -> PrefixNoise | None:
+        """The noise on the worst sum of the present epoch; None without privacy."""
+        return self._sums.noise
+
+    def with_epsilon(self, epsilon: float | None) -> Self:
+        """A new simulation of one replica with another epsilon and otherwise the same settings."""
+        settings = {**self._settings, "epsilon": epsilon}
+        return type(self)(self.decision_set, self.loss_set, seed=0, **self._own(), **settings)
 
     def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
         """A new learner of the same settings that has seen nothing: a simulation with replicas."""

@@ -19,6 +19,7 @@ from dpcvx.sets.oracles import CentredForm
 from dpcvx.sets.sizes import Sizes, chord_bound
 from dpcvx.sets.solver import ConeProgram
 
+_EXCESS = 1e-12  # relative error of a sum
 _ROUNDS = 100  # of the search for a price; each halves the bracket at least
 
 
@@ -34,8 +35,7 @@ class Entropy(Regularizer):
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
         form = self.decision_set.closed_form
-        plain = isinstance(form, Knapsack) and form.is_plain
-        self._knapsack = form if isinstance(form, Knapsack) and plain else None
+        self._plain = form.plain() if isinstance(form, Knapsack) else None
         whole = isinstance(form, Knapsack) and form.is_simplex and len(form.lower) == self.decision_set.size
         self._total = form.total if isinstance(form, Knapsack) and whole else None
         lower = float(np.min(self.decision_set.bounding_box()[0]))
@@ -54,8 +54,8 @@ class Entropy(Regularizer):
             weights = np.exp(c.min(axis=-1, keepdims=True) - c)
             weights *= self._total / weights.sum(axis=-1, keepdims=True)
             return X.unflatten(weights)
-        if self._knapsack is not None:
-            return X.unflatten(_clipped_exponentials(self._knapsack, c))
+        if self._plain is not None:
+            return X.unflatten(_clipped_exponentials(*self._plain, c))
         batch = c.reshape(-1, X.size)
         return X.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape))
 
@@ -118,29 +118,29 @@ def _entries(x: Array) -> Array:
     return np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0)
 
 
-def _clipped_exponentials(form: Knapsack, c: Array) -> Array:
-    """argmin over { lower <= x <= upper, sum x = beta }: x = clip(exp(-c - mu), lower, upper).
+def _clipped_exponentials(lower: Array, upper: Array, total: float | None, c: Array) -> Array:
+    """argmin over { lower <= x <= upper, sum x = total }: x = clip(exp(-c - mu), lower, upper).
 
     The sum falls in mu. Newton's method on its logarithm, kept in a bracket, finds mu; a box needs none: mu = 1.
     """
-    if form.a is None:
-        return np.asarray(np.clip(np.exp(np.minimum(-1 - c, 700.0)), form.lower, form.upper))
-    target = form.beta / form.a[0]
+    if total is None:
+        return np.asarray(np.clip(np.exp(np.minimum(-1 - c, 700.0)), lower, upper))
     with np.errstate(divide="ignore"):
-        low = (-c - np.log(form.upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
-        high = (-c - np.log(np.maximum(form.lower, target / (2 * c.shape[-1])))).max(axis=-1, keepdims=True) + 1.0
+        low = (-c - np.log(upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
+        high = (-c - np.log(np.maximum(lower, total / (2 * c.shape[-1])))).max(axis=-1, keepdims=True) + 1.0
     mu = (low + high) / 2
     x = np.empty_like(c)
     for _ in range(_ROUNDS):
         free = np.exp(np.minimum(-c - mu, 700.0))
-        x = np.clip(free, form.lower, form.upper)
-        excess = x.sum(axis=-1, keepdims=True) - target
-        if np.abs(excess).max() <= 4e-16 * target * c.shape[-1] or float((high - low).max()) <= 0:
+        x = np.clip(free, lower, upper)
+        excess = x.sum(axis=-1, keepdims=True) - total
+        if np.abs(excess).max() <= _EXCESS * total:
             break
         low, high = np.where(excess > 0, mu, low), np.where(excess > 0, high, mu)
-        moving = np.where((free > form.lower) & (free < form.upper), free, 0.0).sum(axis=-1, keepdims=True)
+        moving = np.where((free > lower) & (free < upper), free, 0.0).sum(axis=-1, keepdims=True)
         # the free entries must sum to what the others leave
-        share = (moving - excess) / np.where(moving > 0, moving, 1.0)
+        with np.errstate(over="ignore"):
+            share = (moving - excess) / np.where(moving > 0, moving, 1.0)
         newton = mu - np.log(np.where((moving > 0) & (share > 0), share, 1.0))
         inside = (moving > 0) & (share > 0) & (newton > low) & (newton < high)
         mu = np.where(inside, newton, (low + high) / 2)

@@ -7,7 +7,7 @@ from dpcvx.sets.charts.chart import Chart
 from dpcvx.sets.newton import minimise
 
 _ITERATIONS = 60
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-6  # decrement: the value is then off by its square
 _BISECTIONS = 60
 
 
@@ -47,7 +47,7 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         good = good[chart.interior(target[good])]
         z[active[good]] = target[good]
         active = active[good]  # rounding is all that is left of the others
-    for i in np.flatnonzero(~(left <= 1e-6)):
+    for i in np.flatnonzero(~(left <= 1e-4)):
         z[i] = minimise(chart, covectors[i]).z
     return z
 

@@ -9,8 +9,8 @@ lies in the dual cone, and c - G'lambda = r is nothing but rounding. So for ever
 
     <c, y*> <= <c, y> + <lambda, s> + |r| |z* - z|,
 
-whatever Newton's method reached. The set lies in a ball of radius nu + 2 sqrt(nu) around its analytic centre in the
-coordinates of its chart, which bounds the last factor. Nothing here trusts an outside solver.
+whatever Newton's method reached. The set lies in a ball around its analytic centre in the coordinates of its chart
+(`blow_up`), which bounds the last factor. Nothing here trusts an outside solver.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) 
     middle = float(c @ chart.x0)
     linear = chart.joint(chart.pull(c))
     missing = float(np.linalg.norm(chart.tangential(linear + chart.gradient_of(multipliers))))
-    reach = 1.01 * (nu + 2 * np.sqrt(nu))
+    reach = blow_up(chart, nu)
     terms = np.abs(multipliers) @ np.abs(chart.s0) + np.abs(c) @ np.abs(chart.x0)
     return float(middle + multipliers @ chart.s0 + missing * reach + 1e-14 * terms)
 
@@ -42,7 +42,7 @@ def upper_bound(chart: Chart, nu: float, c: Array) -> float:
     covector = chart.pull(c)
     linear = chart.joint(covector)
     half_width = float(np.sqrt(max(float(linear @ chart.factor(np.zeros(chart.size)).solve(linear)), 0.0)))
-    reach = 1.01 * (nu + 2 * np.sqrt(nu))
+    reach = blow_up(chart, nu)
     rounding = 1e-14 * (float(np.abs(c) @ np.abs(chart.x0)) + half_width * reach)
     if half_width == 0:
         return float(middle + rounding)
@@ -78,9 +78,21 @@ def _dual(chart: Chart, factor: Factor, linear: Array, eta: float, slack: Array,
     return best
 
 
+def blow_up(chart: Chart, nu: float) -> float:
+    """How often the Dikin ellipsoid at the analytic centre must be blown up to hold the set.
+
+    nu + 2 sqrt(nu) for any barrier. For symmetric cones better: with the slack at the centre as the unit e of the cone,
+    <e, s> is the same number k, the sum of the cones' parameters, all over the set, and |s|_2 <= <e, s>; hence
+    |s - e|^2 = |s|^2 - k <= k^2 - k. The 1 % is for a centre that Newton's method found.
+    """
+    k = chart.cones.nu
+    general = nu + 2 * np.sqrt(nu)
+    return 1.01 * float(min(general, np.sqrt(k * k - k)) if chart.cones.is_symmetric else general)
+
+
 def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the centre blown up."""
-    reach = 1.01 * (nu + 2 * np.sqrt(nu)) * chart.column_widths()
+    reach = blow_up(chart, nu) * chart.column_widths()
     lower, upper = chart.v0 - reach, chart.v0 + reach
     single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral
     rows = conic.A[single]

@@ -44,6 +44,10 @@ class _Columns:
         identity = conic.P.shape[0] == conic.P.shape[1] and (conic.P - sparse.eye_array(conic.columns)).nnz == 0
         self.is_identity = identity and not conic.offset.any()
         self.is_positive = bool(np.all(conic.P.data > 0)) and not conic.offset.any()
+        square = conic.P.shape[0] == conic.P.shape[1] and self.is_positive
+        diagonal = conic.P.diagonal()
+        # x = scale v, entry by entry
+        self.scale = diagonal if square and conic.P.nnz == len(diagonal) and bool(np.all(diagonal > 0)) else None
 
     def to_x(self, v: Array) -> Array:
         return v if self.is_identity else self.offset + rows_times(v, self._transposed)
@@ -68,7 +72,6 @@ class Knapsack(ClosedForm):
         self._columns = columns
         self.lower, self.upper, self.a, self.beta = lower, upper, a, beta
         self.is_simplex = False
-        self.is_plain = columns.is_identity and (a is None or bool(np.ptp(a) == 0 and a[0] > 0))  # x = v, sum x given
         if a is None:
             self.name = "closed form (box)"
             return
@@ -83,6 +86,19 @@ class Knapsack(ClosedForm):
         if self.is_simplex:
             self.total = float(columns.to_x(np.full(len(a), beta / a.sum())).sum())  # of the entries of x
         self.name = "closed form (simplex)" if self.is_simplex else "closed form (capped simplex)"
+
+    def plain(self) -> tuple[Array, Array, float | None] | None:
+        """(lower, upper, total) where it reads lower <= x <= upper, and sum x = total unless that is None."""
+        scale = self._columns.scale
+        if scale is None:
+            return None
+        lower, upper = scale * self.lower, scale * self.upper
+        if self.a is None:
+            return lower, upper, None
+        weights = self.a / scale
+        if weights[0] <= 0 or np.ptp(weights) > 1e-14 * weights[0]:
+            return None
+        return lower, upper, self.beta / float(weights[0])
 
     def argmin(self, c: Array) -> Array:
         c = self._columns.pull(c)

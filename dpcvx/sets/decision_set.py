@@ -19,7 +19,7 @@ from dpcvx.sets.dikin import DikinEllipsoid
 from dpcvx.sets.interior import centre
 from dpcvx.sets.lift import lift
 from dpcvx.sets.membership import Membership
-from dpcvx.sets.named_shapes import hull_points, norm_ball
+from dpcvx.sets.named_shapes import hull_points, matrix_norm_ball, norm_ball
 from dpcvx.sets.newton import fibre, minimise
 from dpcvx.sets.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
 from dpcvx.sets.parameter import BarrierParameter, barrier_parameter
@@ -179,6 +179,11 @@ class DecisionSet:
         return norm_ball(self._declaration)
 
     @cached_property
+    def matrix_norm_ball(self) -> tuple[Array, float, float] | None:
+        """(center, radius, q) where the set was declared as a ball of a q-norm of singular values, otherwise None."""
+        return matrix_norm_ball(self._declaration)
+
+    @cached_property
     def hull_points(self) -> Array | None:
         """The points, one a row, where the set was declared as the hull of points by weights, otherwise None."""
         return hull_points(self._conic)
@@ -272,11 +277,15 @@ class DecisionSet:
         return bounds.norm_bound(p, lower, upper, one_norm, self._outer_radius())
 
     def _outer_radius(self) -> float:
-        """Radius around the origin of a ball that holds the set: its Dikin ellipsoid at the centre, blown up."""
+        """Radius around the origin of a ball that holds the set."""
+        return float(np.linalg.norm(self._chart.x0)) + self.central_radius
+
+    @cached_property
+    def central_radius(self) -> float:
+        """A bound of max |x - center|_2: the Dikin ellipsoid at the centre, blown up; infinite on large sets."""
         if not isinstance(self._chart, DenseChart) or not self.dim:
             return np.inf
-        blow_up = 1.01 * (self.nu + 2 * np.sqrt(self.nu))
-        return float(np.linalg.norm(self._chart.x0) + blow_up * np.linalg.norm(self._chart.B, 2))
+        return bounds.blow_up(self._chart, self.nu) * float(np.linalg.norm(self._chart.B, 2))
 
     def dikin(self, point: Any) -> DikinEllipsoid:
         """The Dikin ellipsoid at an interior point, or at a batch of them."""

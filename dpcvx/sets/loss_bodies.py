@@ -132,6 +132,12 @@ class NormBallBody(LossBody):
     def __init__(self, center: Array, size: float, q: float) -> None:
         self.center, self.size, self.q = center, size, q
 
+    def holds(self, losses: Array) -> Array:
+        """Which losses lie in the ball, up to rounding."""
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(losses - self.center, self.q, axis=-1)
+        return np.asarray(norms <= self.size * (1 + 1e-13))
+
     def _stretch(self, p: float) -> float:
         """max |d|_p over |d|_q <= 1."""
         n = len(self.center)
@@ -162,6 +168,46 @@ class NormBallBody(LossBody):
         return middle - half - slip, middle + half + slip
 
 
+class MatrixBallBody(LossBody):
+    """The nuclear (q = 1) or spectral (q = infinity) ball of `rank` singular values around a matrix of some shape."""
+
+    def __init__(self, center: Array, size: float, q: float, shape: tuple[int, ...]) -> None:
+        self.center, self.size, self.q, self.shape = center, size, q, shape
+
+    def _stretch(self, p: float) -> Measure:
+        """max |D|_p, entry by entry, over the ball of radius 1 around 0.
+
+        Nuclear: its extreme points u v' have |u v'|_p = |u|_p |v|_p. Spectral: no column is longer than 1, and the
+        Frobenius norm is at most the square root of the rank.
+        """
+        m, n = self.shape
+        inverse = 0.0 if np.isinf(p) else 1 / p
+        if self.q == 1:
+            return exact(float((m * n) ** max(0.0, inverse - 0.5)))
+        if np.isinf(p):
+            return exact(1.0)
+        frobenius = min(m, n) ** 0.5
+        if p == 2:
+            return exact(frobenius)
+        return bound(frobenius * float((m * n) ** max(0.0, inverse - 0.5)))
+
+    def radius(self, p: float) -> Measure:
+        stretch = self._stretch(p)
+        value = float(np.linalg.norm(self.center, p)) + self.size * float(stretch)
+        return Measure(value, stretch.kind if not self.center.any() else "bound")
+
+    def diameter(self, p: float) -> Measure:
+        stretch = self._stretch(p)
+        return Measure(2 * self.size * float(stretch), stretch.kind)
+
+    def interval(self, x: Array) -> tuple[float, float]:
+        values = np.linalg.svd(x.reshape(self.shape, order="F"), compute_uv=False)
+        half = self.size * float(values.max() if self.q == 1 else values.sum()) * (1 + 1e-13 * len(x))
+        middle = float(self.center @ x)
+        slip = 1e-15 * len(x) * float(np.abs(self.center) @ np.abs(x))
+        return middle - half - slip, middle + half + slip
+
+
 class GeneralBody(LossBody):
     """Any other set: the best of several certified bounds."""
 
@@ -181,7 +227,7 @@ class GeneralBody(LossBody):
         mass = 2 * (self._set.support_bound(np.ones(self._set.shape)) - float(lower.sum()))
         box = min(box, mass ** (1 / p) * float(width.max()) ** (1 - 1 / p))
         moving = int((width > 0).sum())
-        euclidean = min(float(np.linalg.norm(width)), self._rotated())
+        euclidean = min(float(np.linalg.norm(width)), self._rotated(), 2 * self._set.central_radius)
         if p == 2:
             return bound(min(box, euclidean))
         return bound(min(box, euclidean * moving ** max(0.0, 1 / p - 0.5)))
@@ -213,6 +259,9 @@ def body_of(body: DecisionSet) -> LossBody:
     ball = body.norm_ball
     if ball is not None:
         return NormBallBody(*ball)
+    matrix_ball = body.matrix_norm_ball
+    if matrix_ball is not None:
+        return MatrixBallBody(*matrix_ball, body.shape)
     points = body.hull_points
     if points is not None:
         return PointsBody(points)

@@ -67,8 +67,12 @@ class LossSet:
         """`clip` on vectors; where a solver fails on one, it becomes the centre, so that no finite loss raises."""
         if isinstance(self._body, BoxBody) and self.dim == self.size:
             return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
+        if isinstance(self._body, NormBallBody) and self._body.holds(flat).all():
+            return flat
         reach = 1e6 * max(float(self.radius(np.inf)), 1e-100)
         flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
+        if self._set.closed_form is not None:
+            return self._set.flatten(self._set.project(self._set.unflatten(flat)))
         nearest = [self._nearest(one) for one in flat.reshape(-1, self.size)]
         return np.array(nearest).reshape(flat.shape)
 

@@ -1,5 +1,7 @@
 """Shapes that are recognised behind auxiliary variables: norm balls by their atom, hulls of points by their weights."""
 
+from collections.abc import Callable
+
 import cvxpy as cp
 import numpy as np
 from cvxpy.constraints.nonpos import Inequality
@@ -8,9 +10,22 @@ from dpcvx.arrays import Array
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.declaration import Declaration
 
+_MATRIX_NORMS = {"normNuc": 1.0, "sigma_max": np.inf}
+
 
 def norm_ball(declaration: Declaration) -> tuple[Array, float, float] | None:
     """(center, radius, q) where the one thing said of x is |a x + b|_q <= r with a number a, otherwise None."""
+    return _ball(declaration, _order)
+
+
+def matrix_norm_ball(declaration: Declaration) -> tuple[Array, float, float] | None:
+    """The same for the q-norm of the singular values: q = 1 is the nuclear norm, q = infinity the spectral norm."""
+    return _ball(declaration, lambda atom: _MATRIX_NORMS.get(type(atom).__name__))
+
+
+def _ball(
+    declaration: Declaration, order: Callable[[cp.Expression], float | None]
+) -> tuple[Array, float, float] | None:
     x = declaration.variable
     if len(declaration.constraints) != 1 or declaration.attribute_constraints or declaration.has_user_auxiliaries:
         return None
@@ -20,7 +35,7 @@ def norm_ball(declaration: Declaration) -> tuple[Array, float, float] | None:
     if not isinstance(constraint, Inequality) or not constraint.args[1].is_constant():
         return None
     atom, limit = constraint.args
-    q = _order(atom)
+    q = order(atom)
     if q is None or not atom.args[0].is_affine() or atom.args[0].size != x.size or np.size(limit.value) != 1:
         return None
     if getattr(atom, "axis", None) is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets.decision_set import DecisionSet
-from dpcvx.sets.loss_bodies import LossBody, NormBallBody, PointsBody, body_of
+from dpcvx.sets.loss_bodies import LossBody, MatrixBallBody, NormBallBody, PointsBody, body_of
 from dpcvx.sets.loss_set import LossSet
 
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
@@ -50,7 +50,7 @@ class Sizes:
     def middle(self) -> Array:
         """A point of X near the middle of its bounding box, as a vector."""
         X = self.decision_set
-        if isinstance(self._body, NormBallBody):
+        if isinstance(self._body, NormBallBody | MatrixBallBody):
             return self._body.center
         lower, upper = X.bounding_box()
         return X.flatten(X.project((lower + upper) / 2))
@@ -59,9 +59,13 @@ class Sizes:
     def radius(self) -> float:
         """max |x - middle|_2 over X."""
         X, c = self.decision_set, self.middle
-        if isinstance(self._body, NormBallBody):
+        if isinstance(self._body, NormBallBody | MatrixBallBody):
             return float(self._body.diameter(2)) / 2
-        candidates = [chord_bound(X, lambda x: (x - c) ** 2) ** 0.5 if X.dim else 0.0, float(self._body.diameter(2))]
+        if not X.dim:
+            return 0.0
+        around_center = float(np.linalg.norm(c - X.flatten(X.center))) + X.central_radius
+        chords = float(np.sqrt(chord_bound(X, lambda x: (x - c) ** 2)))
+        candidates = [chords, float(self._body.diameter(2)), around_center]
         if isinstance(self._body, PointsBody):
             candidates.append(float(np.linalg.norm(self._body.points - c, axis=1).max()) * (1 + 1e-8))
         return min(candidates)

@@ -80,11 +80,15 @@ class DenseFactors(Factor):
     def __init__(self, chart: "DenseChart", z: Array) -> None:
         self.z = z
         self.gradient, M = chart.derivatives(z)
-        self.L = np.linalg.cholesky(_transposed(M) @ M)
-        self.C = self.L[..., chart.auxiliaries :, chart.auxiliaries :]
+        self._H = _transposed(M) @ M
+        self._auxiliaries = chart.auxiliaries
+
+    @cached_property
+    def C(self) -> Array:
+        return np.asarray(np.linalg.cholesky(self._H)[..., self._auxiliaries :, self._auxiliaries :])
 
     def solve(self, g: Array) -> Array:
-        return _matrix_solve(_transposed(self.L), _matrix_solve(self.L, g))
+        return _matrix_solve(self._H, g)
 
     def solve_schur(self, c: Array) -> Array:
         return self.half_solve(_matrix_solve(self.C, c))

@@ -1,0 +1,62 @@
+"""Privacy for free: private and non-private regret of ten experts over epsilon, for three counters.
+
+python examples/privacy_for_free.py                        # 2^14 rounds, seconds
+python examples/privacy_for_free.py --horizon 1048576      # 2^20 rounds, about ten minutes
+"""
+
+import argparse
+from pathlib import Path
+
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import decision_sets as ds
+import dpcvx
+from dpcvx.experiments.losses import altdrift, const
+from dpcvx.experiments.thresholds import free_epsilon, mean_maximum
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--horizon", type=int, default=2**14)
+parser.add_argument("--replicas", type=int, default=8)
+parser.add_argument("--output", type=Path, default=Path("privacy_for_free.png"))
+chosen = parser.parse_args()
+T = chosen.horizon
+
+X = ds.simplex(10)
+loss = cp.Variable(10)
+Y = dpcvx.LossSet(loss, [loss >= -1, loss <= 1])
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+COUNTERS = {
+    "binary tree of the paper": {"counter": "tree"},
+    "smooth tree (default)": {},
+    "Toeplitz, delta = 1e-6": {"delta": 1e-6},
+}
+
+# constant losses make a learner pay for its noise in full; altdrift makes it pay for learning in full
+free = dpcvx.FTRL(X, Y, T)
+learning = dpcvx.simulate(free, altdrift(X, Y, T)).final
+print(f"{T} rounds, 10 experts, losses in [-1, 1]")
+print(f"without privacy: regret {learning:.0f} on altdrift, bound {free.regret_bound.total:.0f}")
+print(f"{'counter':26s} {'free from':>10s} " + " ".join(f"{f'eps {e:g}':>16s}" for e in EPSILONS))
+
+figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+grid = np.geomspace(EPSILONS[0], EPSILONS[-1], 30)
+for name, options in COUNTERS.items():
+    learner = dpcvx.FTRL(X, Y, T, epsilon=1.0, regularizer=free.regularizer, **options)
+    threshold = free_epsilon(learner)
+    runs = [dpcvx.simulate(learner.with_epsilon(e), const(X, Y, T), chosen.replicas) for e in EPSILONS]
+    predicted = [mean_maximum(X, learner.with_epsilon(e).noise) for e in grid]
+    cells = " ".join(f"{run.final:8.0f} +- {run.standard_error[-1]:<4.0f}" for run in runs)
+    print(f"{name:26s} {threshold:10.3g} {cells}", flush=True)
+    errors = [3 * run.standard_error[-1] for run in runs]
+    (line,) = axes.plot(grid, predicted, label=f"{name}: free from epsilon = {threshold:.2g}")
+    axes.errorbar(EPSILONS, [run.final for run in runs], errors, fmt="o", color=line.get_color(), capsize=3)
+    axes.axvline(threshold, color=line.get_color(), linestyle=":")
+axes.axhline(free.regret_bound.total, color="black", linestyle="--", label="bound without privacy")
+axes.axhline(2 * T, color="grey", linewidth=1, label="largest possible regret")
+axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="regret on constant losses (points) and E max Z (lines)")
+axes.set_title(f"The price of privacy, {T} rounds (simulation)")
+axes.legend(fontsize="small", loc="lower left")
+figure.savefig(chosen.output, dpi=120)
+print(f"picture: {chosen.output}")
