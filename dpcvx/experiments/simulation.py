@@ -14,14 +14,15 @@ from typing import Any, TextIO
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import CheckpointError, HorizonError
+from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.losses.recorded import from_array
 from dpcvx.experiments.losses.sequence import Losses, whole_number
 from dpcvx.learners import checkpoint
-from dpcvx.sets import DecisionSet
+from dpcvx.sets import DecisionSet, LossSet
 
 _STRIDE = 256  # rounds between two looks at the clock
 _ROWS = 10  # of a printed table
+_LOOKS = 16  # losses that are held against the loss set
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +170,21 @@ def simulate(
         ValueError: where losses and decisions differ in shape.
     """
     losses = losses if isinstance(losses, Losses) else from_array(losses)
+    if isinstance(learner, type):
+        raise ValueError(f"learner must be a learner or a function that makes one, not the class {learner.__name__}.")
     replicas = whole_number("replicas", replicas, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     rounds = _checkpoint_rounds(checkpoints, losses.horizon)
     prototype, playing = _players(learner, replicas, seed)
     X = _decision_set(prototype, losses)
     state = SimulationState.start(replicas, losses.shape, len(rounds))
-    kept = None if resume is None else KeptRun(Path(resume).resolve(), _signature(prototype, losses, rounds, seed))
-    if kept is not None:
+    kept = None
+    if resume is not None:
+        if any(getattr(one, "lineage", None) is not None for one in getattr(playing, "learners", [playing])):
+            raise ValueError(
+                "resume is for simulations; a secure learner must not be continued twice: use save and load."
+            )
+        kept = KeptRun(Path(resume).resolve(), _signature(prototype, losses, rounds, replicas, seed))
         state, playing = kept.read() or (state, playing)
     started = saved = time.perf_counter()
     show = sys.stderr.isatty() if progress is None else progress
@@ -231,12 +239,15 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     block = losses.block(state.round, stop)
     act, update, incurred = playing.act, playing.update, state.incurred
     replicas = len(incurred)
+    expected = (replicas, *losses.shape)
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
         x = act()
+        if x.shape != expected:
+            raise ValueError(f"act() returned an array of shape {x.shape}; expected {expected}.")
         incurred += x.reshape(replicas, -1) @ flat
         update(loss)
-    if x.shape != (replicas, *losses.shape):
-        raise ValueError(f"act() returned an array of shape {x.shape}; expected {(replicas, *losses.shape)}.")
+    if not X.contains(x[0], 1e-6):
+        raise ValueError(f"In round {stop} the learner played a point outside the {X.name}.")
     state.total += block.sum(axis=0)
     state.round = stop
     if stop == rounds[state.recorded]:
@@ -253,24 +264,23 @@ class KeptRun:
     signature: str
 
     def write(self, state: SimulationState, playing: Any) -> None:
-        checkpoint.write(self.path, (self.signature, state, playing))
+        checkpoint.write(self.path, (self.signature, state, playing), "simulation")
 
     def read(self) -> tuple[SimulationState, Any] | None:
         if not self.path.exists():
             return None
-        (signature, state, playing), _ = checkpoint.read(self.path)
+        (signature, state, playing), _ = checkpoint.read(self.path, "simulation")
         if signature != self.signature:
             raise CheckpointError(f"{self.path} belongs to another run; give another file, or remove it.")
         return state, playing
 
 
-def _signature(prototype: Any, losses: Losses, rounds: Array, seed: int) -> str:
-    """What tells one run from another."""
+def _signature(prototype: Any, losses: Losses, rounds: Array, replicas: int, seed: int) -> str:
+    """What tells one run from another: settings of the learner as far as it tells them, all losses, the call."""
     described = prototype.summary() if hasattr(prototype, "summary") else type(prototype).__name__
-    ends = losses.block(0, min(losses.horizon, _STRIDE)), losses.block(losses.horizon - 1, losses.horizon)
-    digest = hashlib.sha256(f"{described}{losses!r}{seed}".encode())
-    for part in (*ends, rounds):
-        digest.update(np.ascontiguousarray(part).tobytes())
+    digest = hashlib.sha256(f"{described}{losses!r}{replicas} {seed} {rounds.tolist()}".encode())
+    for loss in losses:
+        digest.update(loss.tobytes())
     return digest.hexdigest()
 
 
@@ -278,27 +288,27 @@ class Replicas:
     """Learners of one replica each, side by side."""
 
     def __init__(self, learners: list[Any]) -> None:
-        self._learners = learners
+        self.learners = learners
 
     def act(self) -> Array:
-        return np.stack([learner.act() for learner in self._learners])
+        return np.stack([learner.act() for learner in self.learners])
 
     def update(self, loss: Array) -> None:
-        for learner in self._learners:
+        for learner in self.learners:
             learner.update(loss)
 
     @property
     def regret_bound(self) -> Any:
-        return getattr(self._learners[0], "regret_bound", None)
+        return getattr(self.learners[0], "regret_bound", None)
 
     @property
     def certificate(self) -> Any:
-        return getattr(self._learners[0], "certificate", None)
+        return getattr(self.learners[0], "certificate", None)
 
 
 def _players(learner: Any, replicas: int, seed: int) -> tuple[Any, Any]:
     """The learner that describes itself, and the one that plays."""
-    if hasattr(learner, "simulated") and not isinstance(learner, type):
+    if hasattr(learner, "simulated"):
         return learner, learner.simulated(replicas, seed)
     if not callable(learner):
         raise ValueError(f"learner must have a method simulated(replicas, seed) or be a function, not {learner!r}.")
@@ -315,6 +325,11 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
         )
     if losses.shape != X.shape:
         raise ValueError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
+    Y = getattr(prototype, "loss_set", None)
+    if isinstance(Y, LossSet):
+        for k in np.unique(np.linspace(0, losses.horizon - 1, _LOOKS).astype(int)):
+            if not Y.contains(losses.block(k, k + 1)[0], 1e-6):
+                raise LossOutOfSetError(f"The loss of round {k + 1} is outside the loss set of the learner.")
     horizon = getattr(prototype, "horizon", None)
     if horizon is not None and losses.horizon > horizon:
         raise HorizonError(f"There are {losses.horizon} losses, but the learner's horizon is {horizon}.")

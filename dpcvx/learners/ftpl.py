@@ -10,17 +10,34 @@ is independent of the losses, so it costs no privacy. Laplace noise counts nothi
 proof holds with the padding alone, and its own mean width is added. So the bound is proved for every counter.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.learners.full_information import FullInformation
+from dpcvx.learners.full_information import FullInformation, PrivacyOptions
 from dpcvx.learners.mean_width import mean_width
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.prefix_noise import gaussian_noise
+from dpcvx.sets import DecisionSet, LossSet
 
 _THEOREM = "FTPL: E max <Z, x> + sqrt(2/pi) r |Y|^2 T/(2 s) for noise with a Gaussian part of deviation s"
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How much Gaussian noise there must be, and the direction of what is added to the counter's.
+
+    Attributes:
+        least: the deviation with the least bound.
+        deviation: the larger one of that and the counter's own.
+        direction: one draw of unit deviation in the shape of actions.
+    """
+
+    least: float
+    deviation: float
+    direction: Array
 
 
 class FTPL(FullInformation):
@@ -32,39 +49,54 @@ class FTPL(FullInformation):
         decision_set, loss_set, horizon, epsilon, delta, seed, replicas, **privacy: see `FullInformation`.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+        **privacy: Unpack[PrivacyOptions],
+    ) -> None:
+        super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
         self._width = mean_width(self.sizes, gaussian_noise(1.0))
-        self._open_epoch()
+        _ = self._tuned
 
     @property
     def _stability(self) -> float:
         """What smoothing of deviation 1 costs in one round."""
         return float(np.sqrt(2 / np.pi)) * self.sizes.radius * self.sizes.loss_radius**2 / 2
 
-    def _tune(self, horizon: int) -> None:
+    @property
+    def perturbation(self) -> float:
+        """The deviation of the Gaussian part of the noise in each coordinate."""
+        return float(self._tuned.constants.deviation)
+
+    def _tune(self, horizon: int) -> "Perturbation":
         # s* balances s width and stability T/s
-        self._least = float(np.sqrt(self._stability * horizon / self._width)) if self._width > 0 else 0.0
-        noise = self._sums.noise
+        least = float(np.sqrt(self._stability * horizon / self._width)) if self._width > 0 else 0.0
+        noise = self.noise
         own = noise.deviation if noise is not None and noise.gaussian else 0.0
-        self.perturbation = max(self._least, own)
-        self._padding = self._rng.standard_normal((*self._sums.leading, self.decision_set.size))
+        padding = self._rng.standard_normal((*self._sums.leading, self.decision_set.size))
+        return Perturbation(least, max(least, own), self.decision_set.unflatten(padding))
 
-    def _answer(self, prefix: Array) -> Array:
-        missing = self.perturbation**2 - self._sums.gaussian_deviation**2
-        pad = self.decision_set.unflatten(self._padding)
-        return self.decision_set.argmin(prefix + np.sqrt(max(missing, 0.0)) * pad)
+    def _answer(self, prefix: Array, constants: "Perturbation") -> Array:
+        missing = constants.deviation**2 - self._sums.gaussian_deviation**2
+        return self.decision_set.argmin(prefix + np.sqrt(max(missing, 0.0)) * constants.direction)
 
-    def _epoch_bound(self) -> RegretBound | None:
-        horizon, s = self._sums.epoch_horizon, self.perturbation
-        if s == 0:  # nothing to be learnt
-            return RegretBound(0.0, 0.0, horizon, _THEOREM)
-        learning = self._width * self._least + self._stability * horizon / self._least
+    def _epoch_bound(self, constants: "Perturbation") -> RegretBound | None:
+        horizon, s = self._sums.epoch_horizon, constants.deviation
+        if not constants.least:  # nothing to be learnt
+            return self._proved(0.0, 0.0, _THEOREM)
+        learning = self._width * constants.least + self._stability * horizon / constants.least
         total = self._width * s + self._stability * horizon / s
-        noise = self._sums.noise
+        noise = self.noise
         if noise is not None and not noise.gaussian:
             total += mean_width(self.sizes, noise)
-        return RegretBound(learning, total - learning, horizon, _THEOREM)
+        return self._proved(learning, total - learning, _THEOREM)
 
     def _details(self) -> list[str]:
         return [f"  perturbation     Gaussian part of deviation {self.perturbation:.6g} in each coordinate"]

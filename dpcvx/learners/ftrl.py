@@ -1,6 +1,7 @@
 """Follow the regularised leader on private sums (the paper's Algorithm 1, with corrected constants)."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
 
 REGULARIZERS: dict[str, type[Regularizer]] = {"euclidean": Euclidean, "entropy": Entropy, "barrier": Barrier}
+_RATES = (1e-100, 1e100)  # of learning rates that may be given
 _TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
 _THEOREM = "FTRL on one symmetric noise: D/eta + (eta/2) T G^2 + E max <Z, x> (Theorem 3.1 with its constant corrected)"
 
@@ -47,19 +49,23 @@ class FTRL(FullInformation):
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
     ) -> None:
-        if learning_rate is not None and not (np.isfinite(learning_rate) and learning_rate > 0):
-            raise ValueError(f"learning_rate must be a positive number, not {learning_rate}.")
+        if learning_rate is not None and not (
+            isinstance(learning_rate, Real) and _RATES[0] <= learning_rate <= _RATES[1]
+        ):
+            raise ValueError(
+                f"learning_rate must be a number between {_RATES[0]} and {_RATES[1]}, not {learning_rate!r}."
+            )
         super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
         self._given_rate = learning_rate
         self.comparison: tuple[Candidate, ...] = ()
         self.regularizer = self._named(regularizer)
         self._last: Array | None = None
-        self._open_epoch()
+        _ = self._tuned
 
     def _named(self, regularizer: Any) -> Regularizer:
         if isinstance(regularizer, Regularizer):
-            if regularizer.decision_set is not self.decision_set:
-                raise ValueError("The regularizer belongs to another decision set.")
+            if regularizer.decision_set is not self.decision_set or regularizer.loss_set is not self.loss_set:
+                raise ValueError("The regularizer was made for another decision set or loss set.")
             return regularizer
         if not isinstance(regularizer, str):
             return OwnRegularizer(self.sizes, regularizer)
@@ -73,17 +79,23 @@ class FTRL(FullInformation):
             raise ValueError(f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}.")
         return REGULARIZERS[regularizer](self.sizes)
 
-    def _tune(self, horizon: int) -> None:
-        self.learning_rate = self._given_rate or self.regularizer.learning_rate(horizon)
+    def _tune(self, horizon: int) -> float:
+        return self._given_rate or self.regularizer.learning_rate(horizon)
 
-    def _answer(self, prefix: Array) -> Array:
-        action = self.regularizer.argmin(self.learning_rate * prefix, self._last)
+    @property
+    def learning_rate(self) -> float:
+        """eta of the present epoch."""
+        return float(self._tuned.constants)
+
+    def _answer(self, prefix: Array, constants: float) -> Array:
+        action = self.regularizer.argmin(constants * prefix, self._last)
         if self.regularizer.warm:
             self._last = action.copy()
         return action
 
-    def _epoch_bound(self) -> RegretBound | None:
-        return bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, self.learning_rate)
+    def _epoch_bound(self, constants: float) -> RegretBound | None:
+        parts = bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, constants)
+        return None if parts is None else self._proved(*parts, _THEOREM)
 
     def _own(self) -> dict[str, Any]:
         return {"regularizer": self.regularizer, "learning_rate": self._given_rate}
@@ -93,22 +105,27 @@ class FTRL(FullInformation):
         return lines + [f"  compared         {candidate}" for candidate in self.comparison]
 
     def _unproved(self) -> str:
-        return "the regularizer does not state its range and dual_norm"
+        if isinstance(self.regularizer, Barrier):
+            return "the learning rate is too large for the barrier"
+        return f"the regularizer {self.regularizer.name} does not state its range and dual_norm"
 
 
 def bound(
     sizes: Sizes, regularizer: Regularizer, horizon: int, noise: PrefixNoise | None, learning_rate: float
-) -> RegretBound | None:
-    """The bound of one epoch of FTRL; None where the regulariser proves none."""
+) -> tuple[float, float] | None:
+    """What learning and noise cost in one epoch of FTRL; None where the regulariser proves nothing."""
     learning = regularizer.learning_bound(horizon, learning_rate)
     if not np.isfinite(learning):
         return None
     price = 0.0
     if noise is not None:
         price = mean_width(sizes, noise)
-        if noise.constant:  # the refined form needs one law at every time
+        # The refined form needs one law at every time, or Z_t = s_t g with a Gaussian g and s_t growing to s: the noise
+        # then costs the integral of -E <g, x(L + s g)> ds, where Stein's lemma gives -E <g, x> = -s E div x(L), at most
+        # eta s times the trace of the inverse of R'': the same numbers as for one law.
+        if noise.constant or noise.gaussian:
             price = min(price, regularizer.noise_bound(noise, learning_rate))
-    return RegretBound(learning, price, horizon, _THEOREM)
+    return learning, price
 
 
 @dataclass(frozen=True)
@@ -117,15 +134,17 @@ class Candidate:
 
     name: str
     regularizer: Regularizer | None
-    bound: RegretBound | None
+    learning: float = float("inf")
+    privacy: float = 0.0
     reason: str = ""
 
     @property
     def total(self) -> float:
-        return float("inf") if self.bound is None else self.bound.total
+        return self.learning + self.privacy
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.reason or self.bound}"
+        parts = f"{self.total:.6g} = {self.learning:.6g} (learning) + {self.privacy:.6g} (privacy)"
+        return f"{self.name}: {self.reason or parts}"
 
 
 def compare(sizes: Sizes, horizon: int, noise: PrefixNoise | None) -> tuple[Candidate, ...]:
@@ -134,9 +153,9 @@ def compare(sizes: Sizes, horizon: int, noise: PrefixNoise | None) -> tuple[Cand
     for name, kind in REGULARIZERS.items():
         try:
             regularizer = kind(sizes)
-            proved = bound(sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
+            parts = bound(sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
         except (UnsupportedConeError, OracleError) as error:
-            found.append(Candidate(name, None, None, str(error)))
+            found.append(Candidate(name, None, reason=str(error)))
         else:
-            found.append(Candidate(name, regularizer, proved))
+            found.append(Candidate(name, regularizer, *(parts or ())))
     return tuple(sorted(found, key=lambda candidate: candidate.total))

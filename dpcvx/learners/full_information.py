@@ -1,7 +1,7 @@
 """What FTRL and FTPL share: noisy sums of the losses in, actions out, epochs, certificate and bound."""
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
@@ -28,6 +28,15 @@ class PrivacyOptions(TypedDict, total=False):
     rounds_per_person: int
     calibration: str
     on_violation: str
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a learner was tuned to in an epoch of its sums, and the bound over all epochs up to its end."""
+
+    number: int
+    constants: Any
+    bound: RegretBound | None
 
 
 class FullInformation(Player):
@@ -58,11 +67,14 @@ class FullInformation(Player):
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
     ) -> None:
+        for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
+            if not isinstance(value, kind):
+                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
         self.sizes = Sizes(decision_set, loss_set)
         self.decision_set, self.loss_set, self.horizon = decision_set, loss_set, horizon
         self._settings: dict[str, Any] = {"horizon": horizon, "epsilon": epsilon, "delta": delta, **privacy}
-        if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
         streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)
         self._rng = np.random.default_rng(streams[1])
         self._sums: RunningSums
@@ -70,16 +82,14 @@ class FullInformation(Player):
             if delta:
                 raise ValueError(f"delta = {delta} without epsilon; give both, or neither for no privacy.")
             options = {"on_violation": privacy.get("on_violation", "clip")}
-            if privacy.keys() - options.keys():
-                raise ValueError(
-                    f"{', '.join(sorted(privacy.keys() - options.keys()))} without epsilon; give epsilon too."
-                )
+            extra = sorted(privacy.keys() - options.keys())
+            if extra:
+                raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
             self._sums = ExactSums(loss_set, horizon, replicas=replicas, **options)
         else:
             self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=streams[0], replicas=replicas, **privacy)
             self.lineage = Lineage() if seed is None else None
-        self._past: RegretBound | None = None  # bounds of the finished epochs and of the present one
-        self._present: RegretBound | None = None
+        self._epoch: Epoch | None = None
 
     @property
     def name(self) -> str:
@@ -91,36 +101,47 @@ class FullInformation(Player):
         return self._sums.rounds
 
     def _decide(self) -> Array:
-        return self._answer(self._sums.prefix)
+        return self._answer(self._sums.prefix, self._tuned.constants)
 
     def _learn(self, feedback: Any) -> None:
         self._sums.update(feedback)
-        if self._sums.epoch != self._epoch:
-            self._past = self._past + self._present if self._past and self._present else self._present
-            self._open_epoch()
 
-    def _open_epoch(self) -> None:
-        """Tune for the epoch of the sums."""
-        self._epoch = self._sums.epoch
-        self._tune(self._sums.epoch_horizon)
-        self._present = self._epoch_bound()
+    @property
+    def _tuned(self) -> "Epoch":
+        """The constants of the present epoch; a new epoch of the sums is tuned for here, in one assignment."""
+        epoch = self._epoch
+        if epoch is None or epoch.number != self._sums.epoch:
+            constants = self._tune(self._sums.epoch_horizon)
+            bound = self._epoch_bound(constants)
+            if epoch is not None and epoch.bound is not None and bound is not None:
+                bound = epoch.bound + bound
+            self._epoch = epoch = Epoch(self._sums.epoch, constants, bound)
+        return epoch
 
     @abstractmethod
-    def _answer(self, prefix: Array) -> Array:
+    def _answer(self, prefix: Array, constants: Any) -> Array:
         """The action for a released sum."""
 
     @abstractmethod
-    def _tune(self, horizon: int) -> None:
-        """Set the constants of an epoch of that many rounds; all of them public."""
+    def _tune(self, horizon: int) -> Any:
+        """The constants of an epoch of that many rounds; all of them public."""
 
     @abstractmethod
-    def _epoch_bound(self) -> RegretBound | None:
-        """The bound over the epoch for which the learner is tuned."""
+    def _epoch_bound(self, constants: Any) -> RegretBound | None:
+        """The bound over the present epoch for these constants."""
 
     @property
     def regret_bound(self) -> RegretBound | None:
         """The proved bound over the horizon; without one, over the epochs up to the end of the present one."""
-        return self._past + self._present if self._past and self._present else self._present
+        return self._tuned.bound
+
+    def _proved(self, learning: float, price: float, theorem: str) -> RegretBound:
+        """A bound of the present epoch, with what rounding to the grid costs, and never above the largest regret."""
+        horizon = self._sums.epoch_horizon
+        price += horizon * self._sums.rounding * self.sizes.diameter
+        largest = horizon * self.sizes.variation
+        learning = min(learning, largest)
+        return RegretBound(learning, min(price, largest - learning), horizon, theorem)
 
     @property
     def certificate(self) -> Certificate:

@@ -1,5 +1,6 @@
 """The protocol of everything that plays: `act()`, then `update(feedback)`, strictly in turn."""
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -11,14 +12,20 @@ from dpcvx.learners.checkpoint import Lineage
 class Player(ABC):
     """Takes turns: an action, then what it cost.
 
+    Whose turn it is follows from the number of rounds that are over, which one assignment changes: an interruption
+    leaves either the old state or the new one.
+
     Attributes:
         lineage: the checkpoints of a secure learner; None in simulation and without privacy.
-        unsaved: whether feedback came after the last checkpoint.
     """
 
     lineage: Lineage | None = None
-    _acted = False
-    unsaved = False
+    _acted_in: int | None = None  # the round of the last action, from 0
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """Rounds that are over."""
 
     def act(self) -> Array:
         """The next action, in the shape of the decision variable.
@@ -27,12 +34,12 @@ class Player(ABC):
             ProtocolError: where the last action has had no feedback yet.
             HorizonError: where the rounds are used up.
         """
-        if self._acted:
+        if self._acted_in == self.rounds:
             raise ProtocolError("act was called twice in a row; call update with the feedback of the last action.")
-        if self.unsaved and self.lineage is not None:
-            self.lineage.move_on()  # this action is in no checkpoint
+        if self.lineage is not None:
+            self.lineage.before_action(self.rounds)
         action = self._decide()
-        self._acted = True
+        self._acted_in = self.rounds
         return action
 
     def update(self, feedback: Any) -> None:
@@ -41,11 +48,9 @@ class Player(ABC):
         Raises:
             ProtocolError: where no action waits for feedback.
         """
-        if not self._acted:
+        if self._acted_in != self.rounds:
             raise ProtocolError("update was called without an action; call act first.")
         self._learn(feedback)
-        self._acted = False
-        self.unsaved = True
 
     @abstractmethod
     def _decide(self) -> Array:
@@ -53,4 +58,9 @@ class Player(ABC):
 
     @abstractmethod
     def _learn(self, feedback: Any) -> None:
-        """Take the feedback in."""
+        """Take the feedback in; `rounds` moves on as the last step of it."""
+
+    def __copy__(self) -> "Player":
+        if self.lineage is not None:
+            raise copy.Error("A secure learner cannot be copied: the same private state would be released twice.")
+        return copy.deepcopy(self)

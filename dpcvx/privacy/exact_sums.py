@@ -1,12 +1,23 @@
 """Running sums without noise: what a learner without privacy stands on."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
 from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.plan import whole
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import LossSet
+
+
+class _State(NamedTuple):
+    total: Array
+    taken: int
+    horizon: int
+    epoch: int
+    before: int
 
 
 class ExactSums(RunningSums):
@@ -23,34 +34,41 @@ class ExactSums(RunningSums):
         on_violation: str = "clip",
         replicas: int | None = None,
     ) -> None:
-        if horizon is not None and horizon < 1:
-            raise ValueError(f"horizon must be a whole number of at least 1, not {horizon}.")
-        super().__init__(loss_set, horizon, "replace", on_violation, replicas)
+        super().__init__(
+            loss_set, None if horizon is None else whole(horizon, "horizon"), "replace", on_violation, replicas
+        )
 
     @property
     def prefix(self) -> Array:
-        if self._taken >= self.epoch_horizon:
-            raise HorizonError(f"The horizon of {self.epoch_horizon} rounds is used up; nothing more is released.")
-        return self.loss_set.unflatten(self._total.copy())
+        total, taken, horizon, *_ = self._state
+        if taken >= horizon:
+            raise HorizonError(f"The horizon of {horizon} rounds is used up; nothing more is released.")
+        return self.loss_set.unflatten(total.copy())
+
+    @property
+    def rounds(self) -> int:
+        return self._state.before + self._state.taken
+
+    @property
+    def epoch(self) -> int:
+        return self._state.epoch
 
     @property
     def epoch_horizon(self) -> int:
-        return self._length
+        return self._state.horizon
 
     @property
     def _items(self) -> int:
-        return self._taken
+        return self._state.taken
 
-    def _begin(self, horizon: int) -> None:
-        self._total = np.zeros((*self.leading, self.loss_set.size))
-        self._taken = 0
-        self._length = horizon
+    def _begin(self, horizon: int, epoch: int, before: int) -> None:
+        self._state = _State(np.zeros((*self.leading, self.loss_set.size)), 0, horizon, epoch, before)
 
     def _add(self, clipped: Array) -> None:
-        if self._taken >= self.epoch_horizon:
-            raise HorizonError(f"The horizon of {self.epoch_horizon} rounds is used up; the item was not taken.")
-        self._total = self._total + clipped
-        self._taken += 1
+        state = self._state
+        if state.taken >= state.horizon:
+            raise HorizonError(f"The horizon of {state.horizon} rounds is used up; the item was not taken.")
+        self._state = state._replace(total=state.total + clipped, taken=state.taken + 1)
 
     @property
     def certificate(self) -> Certificate:

@@ -33,7 +33,7 @@ from dpcvx.arrays import Array
 _TERMS = 12  # more terms gain less than 5e-4 in the error up to size 2^20
 _SLOWEST = 0.7  # the smallest 1 - theta is this over the size; the error is flat between 0.4 and 1
 _SAMPLES = 300
-_LARGEST = 2**40  # beyond it, rounding would be visible in the sensitivity
+LARGEST = 2**40  # beyond it, rounding would be visible in the sensitivity
 _UNIT = 2.0**-53  # largest relative error of one operation
 _CHUNK = 2**20
 _CACHE = 2**16
@@ -175,7 +175,7 @@ def _checked(size: int) -> int:
         m = operator.index(size)
     except TypeError:
         raise ValueError(f"The size of a factorisation must be an integer, but {size!r} came.") from None
-    if not 1 <= m <= _LARGEST:
+    if not 1 <= m <= LARGEST:
         raise ValueError(f"The size of a factorisation must be between 1 and 2^40, but {m} came.")
     return m
 

@@ -9,11 +9,13 @@ of C x: its sensitivity is the column norm of C times that of one loss, plus the
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, Toeplitz
 from dpcvx.privacy.counters.toeplitz import stream_sensitivity
+from dpcvx.privacy.factorisation import LARGEST
 from dpcvx.privacy.gaussian import zcdp_epsilon, zcdp_rho
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Law, Source
 from dpcvx.privacy.sensitivity import Grid, Sensitivity, check_neighbours, choose_grid, sensitivity
@@ -22,6 +24,7 @@ from dpcvx.sets import LossSet
 COUNTERS: dict[str, type[Counter]] = {"tree": BinaryTree, "smooth": SmoothTree, "toeplitz": Toeplitz}
 LAWS = ("laplace", "gaussian", "knorm")
 _UP = 1 + 1e-12  # scales are rounded up
+_LONG = 2**24  # rounds above which rounding may cost the Toeplitz counter its advantage
 _LEAST = 1e-9  # scale where nothing moves or nothing is released
 
 
@@ -73,16 +76,22 @@ def plan(
         loss_set: where the losses lie.
         horizon: T; the prefixes 0..T-1 are released.
         epsilon: > 0; delta: in [0, 1).
-        counter: "tree", "smooth" or "toeplitz"; by default "smooth" for delta = 0 and "toeplitz" otherwise.
+        counter: "tree", "smooth" or "toeplitz"; by default "smooth" for delta = 0 and "toeplitz" otherwise (above 2^24
+            rounds whichever of the two has less noise).
         noise: "laplace", "gaussian" or "knorm" (simulation only); by default by delta.
         neighbours: "replace" or "zero-out".
         rounds_per_person: rounds in which one person's data may appear.
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
     """
-    horizon, rounds_per_person = _whole(horizon, "horizon"), _whole(rounds_per_person, "rounds_per_person")
+    horizon, rounds_per_person = whole(horizon, "horizon"), whole(rounds_per_person, "rounds_per_person")
     _check(epsilon, delta, counter, noise, calibration)
     check_neighbours(neighbours)
     noise = noise or ("laplace" if delta == 0 else "gaussian")
+    if counter is None and noise == "gaussian" and calibration == "exact" and horizon > _LONG:
+        wish = (loss_set, horizon, epsilon, delta)
+        options: dict[str, Any] = {"neighbours": neighbours, "rounds_per_person": rounds_per_person, "noise": noise}
+        plans = [plan(*wish, counter=name, **options) for name in ("toeplitz", "smooth")[horizon > LARGEST :]]
+        return min(plans, key=lambda p: p.prefix_deviation)
     counter = counter or ("tree" if calibration == "paper" else "smooth" if noise != "gaussian" else "toeplitz")
     _check_together(counter, noise, delta, calibration)
     gaussian = noise == "gaussian"
@@ -137,7 +146,8 @@ def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNor
     raise ValueError("K-norm noise is sampled exactly for boxes and centred Euclidean balls only.")
 
 
-def _whole(number: int, name: str) -> int:
+def whole(number: int, name: str) -> int:
+    """A count of at least 1, or a sentence about what is wrong with it."""
     try:
         whole = operator.index(number)
     except TypeError:

@@ -1,6 +1,8 @@
 """Private running sums of losses: clip, round, count, certify. Every loss of full information goes through here."""
 
 import copy
+import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,17 @@ from dpcvx.privacy.plan import Plan, plan
 from dpcvx.privacy.prefix_noise import PrefixNoise, prefix_noise
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import LossSet
+
+
+@dataclass(frozen=True)
+class OpenEpoch:
+    """A counter at work, and what came before it."""
+
+    plan: Plan
+    counter: Counter
+    number: int
+    before: int  # losses of the epochs before
+    worst: tuple[float, float | None]  # the largest epsilon of all epochs so far, and its rho
 
 
 class PrivateSums(RunningSums):
@@ -64,13 +77,24 @@ class PrivateSums(RunningSums):
             "calibration": calibration,
         }
         self._rng = None if seed is None else np.random.default_rng(seed)
+        self._process = os.getpid()
+        self._open: OpenEpoch
         super().__init__(loss_set, horizon, neighbours, on_violation, replicas)
 
-    def _begin(self, horizon: int) -> None:
+    def _begin(self, horizon: int, epoch: int, before: int) -> None:
+        self._check_process()
         new = plan(self.loss_set, horizon, **self._settings)
         counter = new.make((*self.leading, self.loss_set.size), self._source(new))
-        self.plan: Plan = new
-        self._counter: Counter = counter
+        worst = (new.epsilon, new.rho)
+        if epoch and self._open.worst[0] > new.epsilon:  # the paper's calibration gives each epoch another epsilon
+            worst = self._open.worst
+        self._open = OpenEpoch(new, counter, epoch, before, worst)
+
+    def _check_process(self) -> None:
+        if self.secure and os.getpid() != self._process:
+            raise RuntimeError(
+                "A private learner was used after a fork; its state would be released twice. Make one in each process."
+            )
 
     def _source(self, new: Plan) -> Source:
         if self._rng is not None:
@@ -93,12 +117,35 @@ class PrivateSums(RunningSums):
         return self._rng is None
 
     @property
+    def plan(self) -> Plan:
+        """The calibration of this epoch."""
+        return self._open.plan
+
+    @property
+    def _counter(self) -> Counter:
+        return self._open.counter
+
+    @property
     def prefix(self) -> Array:
-        return self.loss_set.unflatten(self._counter.prefix * self.plan.grid.step)
+        self._check_process()
+        return self.loss_set.unflatten(self._open.counter.prefix * self._open.plan.grid.step)
+
+    @property
+    def rounds(self) -> int:
+        return self._open.before + self._open.counter.items
+
+    @property
+    def epoch(self) -> int:
+        return self._open.number
 
     @property
     def epoch_horizon(self) -> int:
-        return self._counter.horizon
+        return self._open.counter.horizon
+
+    @property
+    def rounding(self) -> float:
+        """How far the loss that is summed may be from the loss that was given, in any entry."""
+        return self.plan.grid.step / (1 if self.plan.sensitivity.toward_zero else 2)
 
     @property
     def noise(self) -> PrefixNoise | None:
@@ -117,6 +164,7 @@ class PrivateSums(RunningSums):
         return self._counter.items
 
     def _add(self, clipped: Array) -> None:
+        self._check_process()
         self._counter.update(self._rounded(clipped))
 
     def _rounded(self, clipped: Array) -> Array:
@@ -134,7 +182,7 @@ class PrivateSums(RunningSums):
             notes = (*notes, "the scale of K-norm noise is in units of K = Y - Y, in whose norm the sensitivity is 1")
         notes = (*notes, *self._epoch_note())
         return Certificate(
-            epsilon=p.epsilon,
+            epsilon=self._open.worst[0],
             delta=p.delta,
             neighbours=self.neighbours,
             rounds_per_person=self.rounds_per_person,
@@ -151,6 +199,6 @@ class PrivateSums(RunningSums):
             secure=self.secure,
             horizon=self.horizon,
             rounds=self.rounds,
-            rho=p.rho,
+            rho=self._open.worst[1],
             notes=notes,
         )

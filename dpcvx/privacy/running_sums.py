@@ -8,6 +8,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
 from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.plan import whole
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.sensitivity import flat_losses
 from dpcvx.sets import LossSet
@@ -20,9 +21,9 @@ class RunningSums(ABC):
 
     Known horizon: one epoch. `horizon=None`: epochs of doubling length, each with an empty sum.
 
+    An update ends with one assignment, so an interruption leaves the old state or the new one.
+
     Attributes:
-        rounds: losses taken.
-        epoch: its number, from 0.
         leading: axes before those of a loss; replicas.
     """
 
@@ -33,13 +34,11 @@ class RunningSums(ABC):
             raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set, self.horizon = loss_set, horizon
         self.neighbours, self.on_violation = neighbours, on_violation
-        self.leading = () if replicas is None else (int(replicas),)
+        self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         # the ends of a box in the shape of a batch: row by row, clipping would take twice as long
         box = loss_set.box if loss_set.dim == loss_set.size else None
         self._ends = None if box is None else tuple(np.tile(end, (*self.leading, 1)) for end in box)
-        self.rounds = 0
-        self.epoch = 0
-        self._begin(_FIRST_EPOCH if horizon is None else horizon)
+        self._begin(_FIRST_EPOCH if horizon is None else horizon, 0, 0)
 
     @property
     @abstractmethod
@@ -49,6 +48,16 @@ class RunningSums(ABC):
         Raises:
             HorizonError: where the rounds are used up.
         """
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """Losses taken."""
+
+    @property
+    @abstractmethod
+    def epoch(self) -> int:
+        """The number of this epoch, from 0."""
 
     @property
     @abstractmethod
@@ -66,6 +75,11 @@ class RunningSums(ABC):
         """The standard deviation of the Gaussian noise in one coordinate of the present prefix; 0 for other laws."""
 
     @property
+    def rounding(self) -> float:
+        """How far the loss that is summed may be from the loss that was given, in any entry."""
+        return 0.0
+
+    @property
     @abstractmethod
     def certificate(self) -> Certificate:
         """What holds so far and to the end."""
@@ -76,8 +90,8 @@ class RunningSums(ABC):
         """Losses of this epoch."""
 
     @abstractmethod
-    def _begin(self, horizon: int) -> None:
-        """An epoch of that many rounds, with an empty sum; an interruption leaves the old one."""
+    def _begin(self, horizon: int, epoch: int, before: int) -> None:
+        """Open an epoch of that many rounds with an empty sum, after `before` losses."""
 
     @abstractmethod
     def _add(self, clipped: Array) -> None:
@@ -88,11 +102,9 @@ class RunningSums(ABC):
         clipped = self._clipped(flat_losses(self.loss_set, loss, self.leading))
         if self.horizon is None and self._items + 1 >= self.epoch_horizon:
             # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
-            self._begin(2 * self.epoch_horizon)
-            self.epoch += 1
+            self._begin(2 * self.epoch_horizon, self.epoch + 1, self.rounds + 1)
         else:
             self._add(clipped)
-        self.rounds += 1
 
     def _clipped(self, flat: Array) -> Array:
         if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):

@@ -103,11 +103,13 @@ def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
     largest = float(loss_set.radius(np.inf))
     if largest == 0:
         return Grid(-30)  # the only loss is 0
+    if not np.isfinite(noise):
+        raise OverflowError(f"Losses up to {largest:.3g} would need noise beyond the range of numbers; raise epsilon.")
     fine = largest * 2.0**-30
     coarse = max(largest * horizon, noise * 64) * 2.0**-58  # sums below 2^58 units, noise below 2^52
     exponent = int(np.ceil(np.log2(max(fine, coarse))))
     step = 2.0**exponent
-    if step > max(noise, largest) * 2.0**-8:
+    if step > largest * 2.0**-8:
         raise OverflowError(
             f"Sums of {horizon} losses up to {largest:.3g} with noise {noise:.3g} do not fit into 64-bit integers "
             "on any useful grid; shorten the horizon, scale the losses or raise epsilon."

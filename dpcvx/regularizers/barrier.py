@@ -14,6 +14,8 @@ from dpcvx.arrays import Array
 from dpcvx.regularizers.regularizer import Regularizer
 from dpcvx.sets.batch_newton import minimise_all
 
+_STEEPEST = 1e10  # size of a covector, in the units of the centre, beyond which the answer is at the boundary anyway
+
 
 class Barrier(Regularizer):
     """The barrier of the decision set."""
@@ -31,7 +33,10 @@ class Barrier(Regularizer):
         if start is not None and not X.chart.auxiliaries:
             z = X.chart.coordinates(X.flatten(start).reshape(-1, X.size))
             z[~X.chart.interior(z)] = 0.0
-        found = minimise_all(X.chart, X.chart.pull(c.reshape(-1, X.size)), z)
+        covectors = X.chart.pull(c.reshape(-1, X.size))
+        size = np.sqrt((covectors * covectors).sum(axis=-1, keepdims=True))
+        covectors *= _STEEPEST / np.maximum(size, _STEEPEST)
+        found = minimise_all(X.chart, covectors, z)
         return X.unflatten(X.chart.point(found).reshape(c.shape))
 
     @property

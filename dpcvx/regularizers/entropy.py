@@ -125,9 +125,11 @@ def _clipped_exponentials(lower: Array, upper: Array, total: float | None, c: Ar
     """
     if total is None:
         return np.asarray(np.clip(np.exp(np.minimum(-1 - c, 700.0)), lower, upper))
-    with np.errstate(divide="ignore"):
-        low = (-c - np.log(upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
-        high = (-c - np.log(np.maximum(lower, total / (2 * c.shape[-1])))).max(axis=-1, keepdims=True) + 1.0
+    room = (total - float(lower.sum())) / c.shape[-1]
+    low = (-c - np.log(upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
+    high = (-c - np.log(lower + room)).max(
+        axis=-1, keepdims=True
+    ) + 1.0  # none above lower + room: the sum is too small
     mu = (low + high) / 2
     x = np.empty_like(c)
     for _ in range(_ROUNDS):

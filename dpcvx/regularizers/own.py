@@ -1,5 +1,6 @@
 """A user's own regulariser behind the interface of ours."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,20 +36,37 @@ class OwnRegularizer(Regularizer):
 
     def _checked(self, answer: Any) -> Array:
         X = self.decision_set
-        point = np.asarray(answer, dtype=float)
+        try:
+            point = np.array(answer, dtype=float)
+        except (TypeError, ValueError):
+            point = np.zeros(0)
         if point.shape != X.shape or not X.contains(point, 1e-7):
-            raise OracleError(f"The {self.name} returned a point of shape {point.shape} that is not in the {X.name}.")
-        return X.flatten(point)
+            raise OracleError(
+                f"The {self.name} returned a point of shape {np.shape(answer)} that is not in the {X.name}."
+            )
+        return X.flatten(point if X.contains(point) else X.project(point))
+
+    def _stated(self, name: str) -> float:
+        """A number that the object states about itself; infinite where it states none."""
+        stated = getattr(self._own, name, np.inf)
+        if not isinstance(stated, Real) or not float(stated) >= 0:
+            raise ValueError(f"The {name} of the {self.name} must be a number of at least 0, not {stated!r}.")
+        return float(stated)
 
     @property
     def range(self) -> float:
-        return float(getattr(self._own, "range", np.inf))
+        return self._stated("range")
 
     @property
     def dual_norm(self) -> float:
-        return float(getattr(self._own, "dual_norm", np.inf))
+        return self._stated("dual_norm")
 
     def learning_rate(self, horizon: int) -> float:
         if not np.isfinite(self.range) or not np.isfinite(self.dual_norm):
             raise ValueError(f"Give a learning_rate: the {self.name} does not state its range and dual_norm.")
         return super().learning_rate(horizon)
+
+    def learning_bound(self, horizon: int, learning_rate: float) -> float:
+        if not np.isfinite(self.range) or not np.isfinite(self.dual_norm):
+            return float("inf")
+        return super().learning_bound(horizon, learning_rate)

@@ -43,7 +43,7 @@ class Regularizer(ABC):
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        self.decision_set = sizes.decision_set
+        self.decision_set, self.loss_set = sizes.decision_set, sizes.loss_set
 
     @abstractmethod
     def value(self, point: Any) -> Array:

@@ -129,7 +129,26 @@ class Knapsack(ClosedForm):
             return self._columns.to_x(_onto_simplex(v, self.beta / self.a[0]))
         weight = self._columns.squares
         price = _clearing_price(v, self.lower, self.upper, self.a, weight, self.beta)
-        return self._columns.to_x(np.clip(v - price[..., None] * self.a / weight, self.lower, self.upper))
+        wanted = v - price[..., None] * self.a / weight
+        nearest = np.clip(wanted, self.lower, self.upper)
+        missing = self.beta - nearest @ self.a
+        off = np.abs(missing) > 1e-13 * (np.abs(self.beta) + self._capacity.sum())
+        for k in np.ndindex(*off.shape) if off.any() else ():  # far points, where the price has too few digits
+            if off[k]:
+                nearest[k] = self._filled(nearest[k], wanted[k], float(missing[k]))
+        return self._columns.to_x(nearest)
+
+    def _filled(self, v: Array, wanted: Array, missing: float) -> Array:
+        """v moved within its bounds until a'v is right, first in the entries that mind it least."""
+        assert self.a is not None
+        up = (self.a > 0) == (missing > 0)
+        target = np.where(self._free, v, np.where(up, self.upper, self.lower))
+        order = np.argsort(np.abs(wanted - target), kind="stable")
+        room = np.abs(self.a * (target - v))[order]
+        used = np.clip(abs(missing) - (np.cumsum(room) - room), 0, room)
+        share = np.zeros_like(v)
+        share[order] = np.where(room > 0, used / np.where(room > 0, room, 1.0), 0.0)
+        return np.asarray(v + share * (target - v))
 
     def box(self) -> tuple[Array, Array]:
         ends = self._columns.to_x(self.lower), self._columns.to_x(self.upper)
@@ -247,6 +266,7 @@ def _recognise_ball(conic: ConicSet) -> Ball | None:
 
 def _onto_simplex(p: Array, total: float) -> Array:
     """The projection onto { v >= 0, sum v = total } by sorting."""
+    p = p - p.max(axis=-1, keepdims=True)  # a constant changes nothing, and far points keep their digits
     down = np.sort(p, axis=-1)[..., ::-1]
     excess = (np.cumsum(down, axis=-1) - total) / np.arange(1, p.shape[-1] + 1)
     last = (down > excess).sum(axis=-1, keepdims=True) - 1

@@ -202,7 +202,7 @@ class DecisionSet:
 
     def _asked_oracle(self, c: Array) -> Array:
         assert self._own_oracle is not None
-        answer = np.asarray(self._own_oracle(self.unflatten(c)), dtype=float)
+        answer = np.array(self._own_oracle(self.unflatten(c)), dtype=float)  # a copy: it may be the oracle's own
         if answer.shape != self.shape or not np.isfinite(answer).all():
             raise OracleError(
                 f"The set's own oracle returned an array of shape {answer.shape}; "
@@ -321,9 +321,8 @@ class DecisionSet:
     def flatten(self, point: Any, what: str = "point") -> Array:
         """Points in the shape of the variable, on any leading axes, as vectors column by column."""
         array = np.asarray(point)
-        if np.iscomplexobj(array):
-            raise ValueError(f"The {what} is complex; the set is real.")
-        array = array.astype(float, copy=False)
+        if array.dtype != np.float64:
+            array = _real(array, what)
         k = len(self.shape)
         if array.ndim < k or array.shape[array.ndim - k :] != self.shape:
             raise ValueError(
@@ -461,6 +460,15 @@ class SetBarrier:
         S = np.moveaxis(columns, 0, -1)
         left = np.swapaxes(s.chart.spread(np.swapaxes(S, -1, -2)), -1, -2)
         return np.asarray(s.chart.spread(left))
+
+
+def _real(array: Array, what: str) -> Array:
+    """The array as floats, or a sentence about what is wrong with it."""
+    if np.iscomplexobj(array):
+        raise ValueError(f"The {what} is complex; the set is real.")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"The {what} must hold real numbers, not {array.dtype}.")
+    return array.astype(float)
 
 
 def _shortened(texts: tuple[str, ...], most: int = 8) -> list[str]:

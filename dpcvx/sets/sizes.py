@@ -70,6 +70,11 @@ class Sizes:
             candidates.append(float(np.linalg.norm(self._body.points - c, axis=1).max()) * (1 + 1e-8))
         return min(candidates)
 
+    @cached_property
+    def diameter(self) -> float:
+        """max |x - x'|_1 over X."""
+        return float(self._body.diameter(1))
+
     @property
     def vertices(self) -> Array | None:
         """Points whose hull is X, where they are known."""

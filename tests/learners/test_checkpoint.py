@@ -1,6 +1,8 @@
 """Checkpoints: resumed equals uninterrupted, damage is noticed, a secure state is not played twice."""
 
+import copy
 import os
+import pickle
 import shutil
 import stat
 
@@ -12,6 +14,7 @@ from loss_sets import box_losses
 import decision_sets as ds
 import dpcvx
 from dpcvx import FTPL, FTRL, CheckpointError, DecisionSet
+from dpcvx.learners import checkpoint
 
 
 def polytope():
@@ -200,3 +203,95 @@ def test_a_simulation_may_be_loaded_as_often_as_wanted(tmp_path):
     dpcvx.save(learner, tmp_path / "state")
     runs = [play(dpcvx.load(tmp_path / "state"), STREAM) for _ in range(2)]
     assert np.array_equal(*runs)
+
+
+def test_every_rollback_from_one_file_is_counted(tmp_path):
+    path = tmp_path / "state"
+    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
+    play(learner, STREAM[:3])
+    dpcvx.save(learner, path)
+    play(learner, STREAM[3:6])
+    epsilons = [dpcvx.load(path, allow_rollback=True).certificate.epsilon for _ in range(3)]
+    assert epsilons == [2.0, 3.0, 4.0]
+
+
+def test_a_failed_save_does_not_open_the_old_checkpoint(tmp_path, monkeypatch):
+    path = tmp_path / "state"
+    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
+    dpcvx.save(learner, path)
+    play(learner, STREAM[:1])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            dpcvx.save(learner, path)
+    learner.act()  # an action that no checkpoint holds
+    with pytest.raises(CheckpointError, match="exists"):
+        dpcvx.load(path)
+    learner.update(STREAM[1])
+    dpcvx.save(learner, path)
+    assert dpcvx.load(path).rounds == 2
+
+
+def test_secure_learners_are_not_copied_and_simulations_are(tmp_path):
+    secure = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(copy.Error):
+            attempt(secure)
+    simulated = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, seed=1)
+    twin = copy.copy(simulated)
+    assert np.array_equal(play(simulated, STREAM[:5]), play(twin, STREAM[:5]))
+
+
+def test_files_of_another_kind_and_odd_headers_are_named(tmp_path):
+    path = tmp_path / "state"
+    checkpoint.write(path, 1, "simulation")
+    with pytest.raises(CheckpointError, match="holds a simulation"):
+        dpcvx.load(path)
+    for header in (b"{}", b"[1]", b"hello"):
+        path.write_bytes(b"dpcvx checkpoint\n" + header + b"\n")
+        with pytest.raises(CheckpointError):
+            dpcvx.load(path)
+    with pytest.raises(CheckpointError, match="folder"):
+        dpcvx.load(tmp_path)
+
+
+def test_an_interruption_after_the_loss_was_taken_does_not_take_it_twice(monkeypatch):
+    """Whose turn it is follows from the sums: a retry after an interruption at the end is refused."""
+    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, seed=0)
+    learner.act()
+    original = type(learner)._learn
+
+    def interrupted(self, feedback):
+        original(self, feedback)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(learner), "_learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.update(STREAM[0])
+    with pytest.raises(dpcvx.ProtocolError, match="call act first"):
+        learner.update(STREAM[0])
+    assert learner.rounds == 1 and learner.decision_set.contains(learner.act())
+
+
+def test_an_interruption_while_an_epoch_opens_changes_nothing(monkeypatch):
+    plain, disturbed = (FTRL(ds.simplex(5), box_losses(5), None, epsilon=1.0, seed=0) for _ in range(2))
+    play(plain, STREAM[:16])
+    play(disturbed, STREAM[:16])
+    with monkeypatch.context() as patch:
+        patch.setattr(FTRL, "_epoch_bound", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            disturbed.act()
+    assert np.array_equal(play(plain, STREAM[16:]), play(disturbed, STREAM[16:]))
+    assert plain.regret_bound == disturbed.regret_bound and plain.learning_rate == disturbed.learning_rate
+
+
+def test_a_fork_is_refused_at_the_end_of_an_epoch_too(monkeypatch):
+    learner = FTRL(ds.simplex(5), box_losses(5), None, epsilon=1.0)
+    play(learner, STREAM[:15])
+    learner.act()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(RuntimeError, match="fork"):
+        learner.update(STREAM[15])
+    with pytest.raises(RuntimeError, match="fork"):
+        learner._sums.prefix  # noqa: B018

@@ -138,6 +138,10 @@ def test_a_replica_alone_has_the_law_of_a_single_run():
         ({"epsilon": 1.0, "delta": 1.5}, "delta"),
         ({"epsilon": 1.0, "counter": "abacus"}, "counter"),
         ({"learning_rate": -1.0}, "learning_rate"),
+        ({"learning_rate": "fast"}, "learning_rate"),
+        ({"learning_rate": 1e200}, "learning_rate"),
+        ({"seed": 1, "replicas": 0}, "replicas"),
+        ({"seed": 1, "replicas": 1.5}, "replicas"),
         ({"regularizer": "lasso"}, "lasso"),
         ({"regularizer": object()}, "argmin"),
     ],
@@ -173,3 +177,35 @@ def test_a_set_of_one_point_and_a_single_loss():
     known = LossSet(x, [x == 0])
     learner = FTRL(ds.simplex(2), known, 4, epsilon=1.0, seed=0)
     assert learner.regret_bound.total == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_sets_of_the_wrong_kind_are_named(make):
+    X, Y = experts()
+    with pytest.raises(ValueError, match="decision_set must be a DecisionSet"):
+        make(Y, X, 10)
+    with pytest.raises(ValueError, match="loss_set must be a LossSet"):
+        make(X, X, 10)
+    with pytest.raises(ValueError, match="horizon"):
+        make(X, Y, 2.5)
+
+
+@pytest.mark.parametrize("rate", [1e-100, 1e10, 1e100])
+@pytest.mark.parametrize("regularizer", ["euclidean", "entropy", "barrier"])
+def test_extreme_learning_rates_stay_in_the_set(rate, regularizer):
+    x = cp.Variable(5, nonneg=True, name="x")
+    uneven = DecisionSet(x, [cp.sum(x) == 1, x[0] >= 0.9])
+    for X in (ds.simplex(5), ds.capped_simplex(5, 2), uneven, ds.box(np.zeros(5), np.ones(5))):
+        learner = FTRL(X, box_losses(5), 6, epsilon=0.1, seed=1, regularizer=regularizer, learning_rate=rate)
+        for _ in range(6):
+            assert X.contains(learner.act())
+            learner.update(np.array([1.0, -1, 0.5, 0, 0]))
+
+
+def test_the_paper_calibration_certifies_its_worst_epoch():
+    learner = FTRL(*experts(), None, epsilon=1.0, delta=1e-6, calibration="paper", seed=0)
+    first = learner.certificate.epsilon
+    for _ in range(200):
+        learner.act()
+        learner.update(np.zeros(4))
+    assert learner.certificate.epsilon >= first

@@ -18,8 +18,8 @@ from dpcvx import FTPL, FTRL, UnsupportedConeError
 from dpcvx.experiments.losses import GENERATORS
 
 REPLICAS = 50
-GRID = nx.DiGraph([((i, j), (i + a, j + b)) for i in range(3) for j in range(3) for a, b in ((1, 0), (0, 1))])
-ROWS = np.random.default_rng(7).standard_normal((12, 4))
+LADDER = nx.DiGraph([(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)])
+ROWS = np.random.default_rng(7).standard_normal((4, 3))
 
 # name: (decision set, loss set, epsilon); T = 2^12 and all generators
 CLOSED = {
@@ -30,11 +30,11 @@ CLOSED = {
 }
 # T = 128 and two generators
 SOLVED = {
-    "polytope": (lambda: ds.polytope(ROWS, np.ones(12), lower=-1, upper=1), lambda: ball_losses(4), 100.0),
-    "flows": (lambda: ds.flow_polytope(GRID, (0, 0), (3, 3)), lambda: box_losses(24, 0, 1), 100.0),
+    "polytope": (lambda: ds.polytope(ROWS, np.ones(4), lower=-1, upper=1), lambda: ball_losses(3), 100.0),
+    "flows": (lambda: ds.flow_polytope(LADDER, 0, 5), lambda: box_losses(7, 0, 1), 100.0),
     "spectrahedron": (lambda: ds.spectrahedron(2), lambda: box_losses((2, 2)), 100.0),
     "nuclear ball": (lambda: ds.nuclear_ball(2, 2), lambda: box_losses((2, 2)), 100.0),
-    "entropy ball": (lambda: ds.entropy_ball(4, 1.0), lambda: box_losses(4), 100.0),
+    "entropy ball": (lambda: ds.entropy_ball(3, 0.3), lambda: box_losses(3), 100.0),
 }
 SETS = CLOSED | SOLVED
 LEARNERS = ("euclidean", "entropy", "barrier", "FTPL")

@@ -403,3 +403,13 @@ def test_extreme_epsilons_work(epsilon):
         sums.update(np.ones(4))
         assert np.isfinite(sums.prefix).all()
         assert sums.certificate.epsilon <= epsilon * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("exponent", [20, 25, 28, 36, 45])
+def test_the_default_gaussian_counter_has_the_least_noise_at_every_horizon(exponent):
+    loss = cp.Variable(2, name="loss")
+    Y = LossSet(loss, [cp.abs(loss) <= 1])
+    default = plan(Y, 2**exponent, 1.0, 1e-6)
+    assert default.prefix_deviation <= plan(Y, 2**exponent, 1.0, 1e-6, counter="smooth").prefix_deviation
+    if exponent <= 25:
+        assert default.counter == "toeplitz"

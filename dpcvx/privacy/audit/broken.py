@@ -31,10 +31,11 @@ class BrokenPlan(Plan):
 class BrokenSums(PrivateSums):
     """Private sums whose plan is spoilt after it was made; simulation only."""
 
-    def _begin(self, horizon: int) -> None:
-        super()._begin(horizon)
-        self.plan = self._spoil(replace(self.plan, epsilon=self._settings["epsilon"]))
-        self._counter = self.plan.make((*self.leading, self.loss_set.size), self._source(self.plan))
+    def _begin(self, horizon: int, epoch: int, before: int) -> None:
+        super()._begin(horizon, epoch, before)
+        spoilt = self._spoil(replace(self.plan, epsilon=self._settings["epsilon"]))
+        counter = spoilt.make((*self.leading, self.loss_set.size), self._source(spoilt))
+        self._open = replace(self._open, plan=spoilt, counter=counter)
 
     def _spoil(self, plan: Plan) -> Plan:
         return plan
