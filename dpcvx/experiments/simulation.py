@@ -240,12 +240,14 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     act, update, incurred = playing.act, playing.update, state.incurred
     replicas = len(incurred)
     expected = (replicas, *losses.shape)
+    bandit = getattr(playing, "sees", "loss") == "value"
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
         x = act()
         if x.shape != expected:
             raise ValueError(f"act() returned an array of shape {x.shape}; expected {expected}.")
-        incurred += x.reshape(replicas, -1) @ flat
-        update(loss)
+        values = x.reshape(replicas, -1) @ flat
+        incurred += values
+        update(values if bandit else loss)
     if not X.contains(x[0], 1e-6):
         raise ValueError(f"In round {stop} the learner played a point outside the {X.name}.")
     state.total += block.sum(axis=0)
@@ -293,9 +295,14 @@ class Replicas:
     def act(self) -> Array:
         return np.stack([learner.act() for learner in self.learners])
 
-    def update(self, loss: Array) -> None:
-        for learner in self.learners:
-            learner.update(loss)
+    @property
+    def sees(self) -> str:
+        return str(getattr(self.learners[0], "sees", "loss"))
+
+    def update(self, feedback: Array) -> None:
+        each = feedback if self.sees == "value" else [feedback] * len(self.learners)
+        for learner, seen in zip(self.learners, each, strict=True):
+            learner.update(seen)
 
     @property
     def regret_bound(self) -> Any:

@@ -16,8 +16,11 @@ class Player(ABC):
     leaves either the old state or the new one.
 
     Attributes:
+        sees: what `update` takes: the "loss", or the "value" <loss, action> alone.
         lineage: the checkpoints of a secure learner; None in simulation and without privacy.
     """
+
+    sees = "loss"
 
     lineage: Lineage | None = None
     _acted_in: int | None = None  # the round of the last action, from 0

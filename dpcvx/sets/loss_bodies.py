@@ -57,8 +57,8 @@ class LossBody(ABC):
         """max |l - l'|_p."""
 
     @abstractmethod
-    def interval(self, x: Array) -> tuple[float, float]:
-        """[min, max] of <l, x>, a solver's error added outward."""
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        """[min, max] of <l, x> for x (..., N), a solver's error added outward."""
 
 
 class BoxBody(LossBody):
@@ -73,9 +73,11 @@ class BoxBody(LossBody):
     def diameter(self, p: float) -> Measure:
         return exact(float(np.linalg.norm(self.upper - self.lower, p)))
 
-    def interval(self, x: Array) -> tuple[float, float]:
-        low, high = np.minimum(self.lower * x, self.upper * x), np.maximum(self.lower * x, self.upper * x)
-        return _outward(low, high)
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        ends = self.lower * x, self.upper * x
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        slip = 1e-16 * x.shape[-1] * np.maximum(np.abs(low), np.abs(high)).sum(axis=-1)
+        return low.sum(axis=-1) - slip, high.sum(axis=-1) + slip
 
 
 class PointsBody(LossBody):
@@ -101,10 +103,10 @@ class PointsBody(LossBody):
             largest = max(largest, float(np.linalg.norm(points[i:] - point, p, axis=1).max()))
         return self._measure(largest)
 
-    def interval(self, x: Array) -> tuple[float, float]:
-        values = self.points @ x
-        slip = (1e-15 * self.points.shape[1] + self._margin) * float((np.abs(self.points) @ np.abs(x)).max())
-        return float(values.min() - slip), float(values.max() + slip)
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        values = x @ self.points.T
+        slip = (1e-15 * self.points.shape[1] + self._margin) * (np.abs(x) @ np.abs(self.points).T).max(axis=-1)
+        return values.min(axis=-1) - slip, values.max(axis=-1) + slip
 
 
 class SimplexBody(LossBody):
@@ -121,9 +123,9 @@ class SimplexBody(LossBody):
             return exact(0.0)
         return exact(self.total * (1.0 if np.isinf(p) else 2 ** (1 / p)))
 
-    def interval(self, x: Array) -> tuple[float, float]:
-        slip = 1e-15 * self.total * float(np.abs(x).max(initial=0.0))
-        return float(self.total * x.min() - slip), float(self.total * x.max() + slip)
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        slip = 1e-15 * self.total * np.abs(x).max(axis=-1)
+        return self.total * x.min(axis=-1) - slip, self.total * x.max(axis=-1) + slip
 
 
 class NormBallBody(LossBody):
@@ -160,12 +162,10 @@ class NormBallBody(LossBody):
     def diameter(self, p: float) -> Measure:
         return exact(2 * self.size * self._stretch(p))
 
-    def interval(self, x: Array) -> tuple[float, float]:
+    def interval(self, x: Array) -> tuple[Array, Array]:
         dual = 1.0 if np.isinf(self.q) else np.inf if self.q == 1 else self.q / (self.q - 1)
-        half = self.size * float(np.linalg.norm(x, dual)) * (1 + 1e-15 * len(x))
-        middle = float(self.center @ x)
-        slip = 1e-15 * len(x) * float(np.abs(self.center) @ np.abs(x))
-        return middle - half - slip, middle + half + slip
+        half = self.size * np.linalg.norm(x, dual, axis=-1) * (1 + 1e-15 * x.shape[-1])
+        return _around(self.center, x, half)
 
 
 class MatrixBallBody(LossBody):
@@ -200,12 +200,11 @@ class MatrixBallBody(LossBody):
         stretch = self._stretch(p)
         return Measure(2 * self.size * float(stretch), stretch.kind)
 
-    def interval(self, x: Array) -> tuple[float, float]:
-        values = np.linalg.svd(x.reshape(self.shape, order="F"), compute_uv=False)
-        half = self.size * float(values.max() if self.q == 1 else values.sum()) * (1 + 1e-13 * len(x))
-        middle = float(self.center @ x)
-        slip = 1e-15 * len(x) * float(np.abs(self.center) @ np.abs(x))
-        return middle - half - slip, middle + half + slip
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        matrices = x.reshape(*x.shape[:-1], *self.shape[::-1])  # transposed: column by column
+        values = np.linalg.svd(matrices, compute_uv=False)
+        dual = values.max(axis=-1) if self.q == 1 else values.sum(axis=-1)
+        return _around(self.center, x, self.size * dual * (1 + 1e-13 * x.shape[-1]))
 
 
 class GeneralBody(LossBody):
@@ -237,12 +236,16 @@ class GeneralBody(LossBody):
         if self._set.size > 60:
             return np.inf
         axes = np.linalg.svd(self._set.chart.push(self._set.chart.tangent_basis().T).T, full_matrices=False)[0]
-        widths = [self.interval(axis) for axis in axes.T]
-        return float(np.linalg.norm([high - low for low, high in widths]))
+        low, high = self.interval(axes.T)
+        return float(np.linalg.norm(high - low))
 
-    def interval(self, x: Array) -> tuple[float, float]:
-        c = self._set.unflatten(x)
-        return -self._set.support_bound(-c), self._set.support_bound(c)
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        ends = [
+            (-self._set.support_bound(self._set.unflatten(-c)), self._set.support_bound(self._set.unflatten(c)))
+            for c in x.reshape(-1, x.shape[-1])
+        ]
+        low, high = np.array(ends).T
+        return low.reshape(x.shape[:-1]), high.reshape(x.shape[:-1])
 
 
 def body_of(body: DecisionSet) -> LossBody:
@@ -301,7 +304,8 @@ def _enumerate(chart: Chart) -> Array | None:
     return chart.x0 + chart.push(corners @ tangents.T)
 
 
-def _outward(low: Array, high: Array) -> tuple[float, float]:
-    """Sums of the ends of intervals, rounded outward."""
-    slip = 1e-16 * len(low) * float(np.maximum(np.abs(low), np.abs(high)).sum())
-    return float(low.sum() - slip), float(high.sum() + slip)
+def _around(center: Array, x: Array, half: Array) -> tuple[Array, Array]:
+    """The interval of half-width `half` around <center, x>, rounded outward."""
+    middle = x @ center
+    slip = 1e-15 * x.shape[-1] * (np.abs(x) @ np.abs(center))
+    return middle - half - slip, middle + half + slip

@@ -52,7 +52,12 @@ class LossSet:
         flat = self._set.flatten(x, "x")
         if flat.ndim != 1 or not np.isfinite(flat).all():
             raise ValueError(f"range takes one finite point of shape {self.shape}.")
-        return self._body.interval(flat)
+        low, high = self._body.interval(flat)
+        return float(low), float(high)
+
+    def ranges(self, points: Array) -> tuple[Array, Array]:
+        """`range` for points on leading batch axes: the lower and the upper ends."""
+        return self._body.interval(self._set.flatten(points, "points"))
 
     def clip(self, loss: Any) -> Array:
         """The nearest loss of the set in the Euclidean norm, on leading batch axes.

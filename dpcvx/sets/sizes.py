@@ -71,6 +71,36 @@ class Sizes:
         return min(candidates)
 
     @cached_property
+    def magnitude(self) -> float:
+        """max |<l, x>| over losses and decisions."""
+        X, Y = self.decision_set, self.loss_set
+        lower, upper = (X.flatten(end) for end in X.bounding_box())
+        middle, half = self._loss_box
+        reach = np.maximum(np.abs(lower), np.abs(upper))
+        candidates = [float(reach @ (np.abs(middle) + half))]
+        candidates += [float(self._body.radius(p)) * float(Y.radius(q)) for p, q in _HOLDER]
+        ends = [X.support_bound(X.unflatten(sign * middle)) for sign in (1, -1)]  # of <middle, x>
+        candidates += [max(ends) + float(self._body.radius(p)) * float(np.linalg.norm(half, q)) for p, q in _HOLDER]
+        if self.vertices is not None:
+            candidates.append(
+                max(float(np.abs(end).max()) for end in Y.ranges(X.unflatten(self.vertices))) * (1 + 1e-8)
+            )
+        return min(candidates)
+
+    @cached_property
+    def feedback_range(self) -> float:
+        """max <l - l', x> over pairs of losses and decisions: how far one loss moves the feedback."""
+        X, Y = self.decision_set, self.loss_set
+        lower, upper = (X.flatten(end) for end in X.bounding_box())
+        _, half = self._loss_box
+        candidates = [2 * float(np.maximum(np.abs(lower), np.abs(upper)) @ half)]
+        candidates += [float(self._body.radius(p)) * float(Y.diameter(q)) for p, q in _HOLDER]
+        if self.vertices is not None:
+            low, high = Y.ranges(X.unflatten(self.vertices))
+            candidates.append(float((high - low).max()) * (1 + 1e-8))
+        return min(candidates)
+
+    @cached_property
     def diameter(self) -> float:
         """max |x - x'|_1 over X."""
         return float(self._body.diameter(1))

@@ -1,0 +1,124 @@
+"""What bandit learners share: they see the number <loss, action> alone, and play with randomness of their own.
+
+A bandit learner is not private by itself; `PrivateBandit` makes it so. It is told by `with_noise(scale, rounds)` that
+its feedback carries Laplace noise of that scale, and returns a learner tuned for it.
+"""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.errors import HorizonError
+from dpcvx.learners.player import Player
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.plan import whole
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import Sizes
+
+
+class Bandit(Player):
+    """A learner on <loss, action>.
+
+    Args:
+        decision_set: X.
+        loss_set: Y.
+        horizon: number of rounds T.
+        noise_scale: scale of Laplace noise on the feedback, 0 without.
+        seed: an int or a NumPy Generator for the learner's own draws.
+        replicas: independent replicas on a leading axis of actions and feedback.
+    """
+
+    sees = "value"
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int,
+        *,
+        noise_scale: float = 0.0,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
+            if not isinstance(value, kind):
+                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+        if not (np.isfinite(noise_scale) and noise_scale >= 0):
+            raise ValueError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
+        self.sizes = Sizes(decision_set, loss_set)
+        self.decision_set, self.loss_set = decision_set, loss_set
+        self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
+        self.leading = () if replicas is None else (whole(replicas, "replicas"),)
+        self._rng = np.random.default_rng(seed)
+        self._rounds = 0
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    def _decide(self) -> Array:
+        if self._rounds >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
+        return self._play()
+
+    def _learn(self, feedback: Any) -> None:
+        value = np.asarray(feedback)
+        if value.shape not in ((), self.leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
+            raise ValueError(f"The feedback must be finite numbers of shape {self.leading or ()}, not {feedback!r}.")
+        self._take(np.broadcast_to(value.astype(float), self.leading))
+        self._rounds += 1
+
+    @abstractmethod
+    def _play(self) -> Array:
+        """An action, drawn by the learner."""
+
+    @abstractmethod
+    def _take(self, value: Array) -> None:
+        """Learn from the feedback (leading axes)."""
+
+    @property
+    @abstractmethod
+    def regret_bound(self) -> RegretBound | None:
+        """The proved bound of the expected regret over the horizon, against oblivious losses."""
+
+    @abstractmethod
+    def _own(self) -> dict[str, Any]:
+        """Arguments of the constructor that only this kind of learner has."""
+
+    def _again(self, **changes: Any) -> Self:
+        settings = {
+            "decision_set": self.decision_set,
+            "loss_set": self.loss_set,
+            "horizon": self.horizon,
+            "noise_scale": self.noise_scale,
+            **self._own(),
+            **changes,
+        }
+        return type(self)(**settings)
+
+    def with_noise(self, scale: float, rounds: int) -> Self:
+        """A new learner tuned for `rounds` rounds of feedback with Laplace noise of that scale."""
+        return self._again(noise_scale=scale, horizon=rounds, seed=self._rng.spawn(1)[0])
+
+    def simulated(self, replicas: int | None, seed: int | np.random.Generator) -> Self:
+        """A new learner of the same settings that has seen nothing, with replicas."""
+        return self._again(seed=seed, replicas=replicas)
+
+    def summary(self) -> str:
+        """What was chosen and what is proved, in a few lines."""
+        bound = self.regret_bound
+        lines = [f"{self.name} on {self.decision_set.name}, dimension {self.decision_set.dim}", *self._details()]
+        return "\n".join([*lines, f"  regret           {'no bound is proved' if bound is None else bound}"])
+
+    @abstractmethod
+    def _details(self) -> list[str]:
+        """Lines of the summary on what this learner chose."""
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.decision_set.name}, round {self.rounds} of {self.horizon})"
