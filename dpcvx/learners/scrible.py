@@ -5,9 +5,9 @@ With H = C C' the Hessian of the barrier at the point w, on the n-dimensional af
     play w + C'^-1 u, see v, estimate the loss by n v C u,
 
 which is unbiased on the tangent space, since E[u u'] = I/n and E u = 0. The estimate has dual local norm n |v|. The
-next point is the argmin of eta <sum of estimates, w> + R(w), by at least one Newton step in every round and more while the
-decrement exceeds 1/12; rounds with eta n |v| >= 1/8 go on to 1e-6. One factorisation serves the sample at a point and
-the step from it.
+next point is the argmin of eta <sum of estimates, w> + R(w), by at least one Newton step in every round and more while
+the decrement exceeds 1/12; rounds with eta n |v| >= 1/8 go on to 1e-6. One factorisation serves the sample at a point
+and the step from it.
 """
 
 from typing import Any
