@@ -50,6 +50,14 @@ def in_turn(first, second, times, turns):
     return statistics.median(seconds(first, times) / seconds(second, times) for _ in range(turns))
 
 
+def next_word(word):
+    """The next codeword of the smooth tree, and how many noises its step draws."""
+    low = word & -word
+    up = word + low
+    changed = (word ^ up) // low
+    return up | (changed >> 2), changed.bit_length() - 1
+
+
 class HandWritten:
     """What one would write for experts: the smooth tree with Laplace noise, and softmax."""
 
@@ -69,11 +77,7 @@ class HandWritten:
 
     def update(self, loss):
         self.total += np.clip(loss, -1, 1)
-        low = self.word & -self.word
-        up = self.word + low
-        changed = (self.word ^ up) // low
-        self.word = up | (changed >> 2)
-        m = changed.bit_length() - 1
+        self.word, m = next_word(self.word)
         self.noise[self.a - m :] = self.rng.laplace(0, self.scale, (m, self.n))
 
 
@@ -103,7 +107,7 @@ def replicas():
         rng = np.random.default_rng(1)
         ratios = []
         for _ in range(15):
-            before = learner._sums._counter.items
+            before = learner.rounds
             ours = seconds(step, 300)
             drawn = draws(T, before, before + 300)
             begun = time.perf_counter()
@@ -118,12 +122,9 @@ def draws(horizon, start, stop):
     _, a = codeword_shape(horizon, False)
     word, counts = (1 << a) - 1, []
     for t in range(stop):
-        low = word & -word
-        up = word + low
-        changed = (word ^ up) // low
-        word = up | (changed >> 2)
+        word, drawn = next_word(word)
         if t >= start:
-            counts.append(changed.bit_length() - 1)
+            counts.append(drawn)
     return counts
 
 

@@ -15,12 +15,11 @@ from dpcvx.errors import (
     UnsupportedConeError,
 )
 from dpcvx.experiments.simulation import Simulation, simulate
-from dpcvx.learners import FTPL, FTRL, RegretBound, load, save
+from dpcvx.learners import FTPL, FTRL, Exp2, LogBarrierBandit, RegretBound, load, save
 from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.privacy.audit import audit
 from dpcvx.sets import DecisionSet, LossSet
-
-__version__ = "0.1.0"
+from dpcvx.version import __version__
 
 __all__ = [
     "FTPL",
@@ -32,7 +31,9 @@ __all__ = [
     "DegenerateSetError",
     "DpcvxError",
     "EmptySetError",
+    "Exp2",
     "HorizonError",
+    "LogBarrierBandit",
     "LossOutOfSetError",
     "LossSet",
     "OracleError",
@@ -43,6 +44,7 @@ __all__ = [
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
+    "__version__",
     "audit",
     "compose",
     "load",

@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dpcvx", description="Geometry of convex sets declared in cvxpy.")
+    parser = argparse.ArgumentParser(
+        prog="dpcvx", description="Private online learning over convex sets declared in cvxpy."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="declare five sets, draw the flat ones, print what was derived")
     demo.add_argument(

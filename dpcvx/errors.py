@@ -34,7 +34,7 @@ class OracleError(DpcvxError, RuntimeError):
 
 
 class ProtocolError(DpcvxError, RuntimeError):
-    """`act` and `update` did not alternate, or an update was interrupted half-way."""
+    """`act` and `update` did not alternate, an update was interrupted half-way, or a secure learner was forked."""
 
 
 class LossOutOfSetError(DpcvxError, ValueError):

@@ -13,16 +13,17 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.losses.recorded import from_array
-from dpcvx.experiments.losses.sequence import Losses, whole_number
+from dpcvx.experiments.losses.sequence import Losses
 from dpcvx.learners import checkpoint
 from dpcvx.sets import DecisionSet, LossSet
 
 _STRIDE = 256  # rounds between two looks at the clock
 _ROWS = 10  # of a printed table
-_LOOKS = 16  # losses that are held against the loss set
+_LOOKS = 16  # samples by which losses are held against their set, and sets against each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +149,13 @@ def simulate(
     progress: bool | None = None,
     resume: str | os.PathLike[str] | None = None,
     save_seconds: float = 30.0,
+    resume_key: str = "",
 ) -> Simulation:
     """Play independent replicas of a learner against the same losses and return their regret curves.
 
     Args:
-        learner: a learner that has seen no data and has a method `simulated(replicas, seed)`; or a function of a seed
-            that returns one replica: an object with `act`, `update` and `decision_set`.
+        learner: a learner with a method `simulated(replicas, seed)`, whose settings are used; what it has seen does not
+            matter. Or a function of a seed that returns one replica: an object with `act`, `update`, `decision_set`.
         losses: a `Losses`, or an array (T, *shape).
         replicas: how many; regret is an expectation, and one run says little.
         seed: of the learners' noise; the losses have a seed of their own.
@@ -163,6 +165,8 @@ def simulate(
         resume: a file in which the run is kept while it lasts. The same call goes on from there after an interruption,
             to the same result, bit for bit; at the end the file is removed.
         save_seconds: how often the run is written there.
+        resume_key: tells runs apart whose learners differ in ways that their `summary()` does not show, such as two
+            functions that make learners of one class.
 
     Raises:
         CheckpointError: where the file belongs to another run.
@@ -172,8 +176,8 @@ def simulate(
     losses = losses if isinstance(losses, Losses) else from_array(losses)
     if isinstance(learner, type):
         raise ValueError(f"learner must be a learner or a function that makes one, not the class {learner.__name__}.")
-    replicas = whole_number("replicas", replicas, at_least=1)
-    seed = whole_number("seed", seed, at_least=0)
+    replicas = whole(replicas, "replicas")
+    seed = whole(seed, "seed", at_least=0)
     rounds = _checkpoint_rounds(checkpoints, losses.horizon)
     prototype, playing = _players(learner, replicas, seed)
     X = _decision_set(prototype, losses)
@@ -184,7 +188,8 @@ def simulate(
             raise ValueError(
                 "resume is for simulations; a secure learner must not be continued twice: use save and load."
             )
-        kept = KeptRun(Path(resume).resolve(), _signature(prototype, losses, rounds, replicas, seed))
+        call = f"{replicas} {seed} {rounds.tolist()} {resume_key}"
+        kept = KeptRun(checkpoint.place_of(resume), _signature(prototype, losses, call))
         state, playing = kept.read() or (state, playing)
     started = saved = time.perf_counter()
     show = sys.stderr.isatty() if progress is None else progress
@@ -242,7 +247,7 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     expected = (replicas, *losses.shape)
     bandit = getattr(playing, "sees", "loss") == "value"
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
-        x = act()
+        x = np.asarray(act())
         if x.shape != expected:
             raise ValueError(f"act() returned an array of shape {x.shape}; expected {expected}.")
         values = x.reshape(replicas, -1) @ flat
@@ -277,10 +282,14 @@ class KeptRun:
         return state, playing
 
 
-def _signature(prototype: Any, losses: Losses, rounds: Array, replicas: int, seed: int) -> str:
-    """What tells one run from another: settings of the learner as far as it tells them, all losses, the call."""
+def _signature(prototype: Any, losses: Losses, call: str) -> str:
+    """What tells one run from another: the learner as far as it tells of itself, its sets, all losses, the call."""
     described = prototype.summary() if hasattr(prototype, "summary") else type(prototype).__name__
-    digest = hashlib.sha256(f"{described}{losses!r}{replicas} {seed} {rounds.tolist()}".encode())
+    digest = hashlib.sha256(f"{described}{losses!r}{call}".encode())
+    covectors = np.random.default_rng(0).standard_normal((_LOOKS, *losses.shape))
+    for declared in (prototype.decision_set, getattr(prototype, "loss_set", None)):
+        if declared is not None:
+            digest.update(declared.center.tobytes() + declared.argmin(covectors).tobytes())
     for loss in losses:
         digest.update(loss.tobytes())
     return digest.hexdigest()
@@ -345,11 +354,11 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
 
 def _checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> Array:
     if isinstance(checkpoints, Iterable):
-        rounds = [whole_number("A checkpoint", k, at_least=1) for k in checkpoints]
+        rounds = [whole(k, "A checkpoint") for k in checkpoints]
         if max(rounds, default=1) > horizon:
             raise ValueError(f"There are {horizon} rounds, but a checkpoint is {max(rounds)}.")
         return np.unique([*rounds, horizon])
-    count = whole_number("checkpoints", checkpoints, at_least=1)
+    count = whole(checkpoints, "checkpoints")
     return np.unique([*np.geomspace(1, horizon, count).round().astype(int), horizon])
 
 

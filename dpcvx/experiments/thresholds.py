@@ -11,7 +11,7 @@ from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import DecisionSet
 
 _DRAWS = 4000
-_RANGE = (1e-6, 1e6)  # of epsilon
+_RANGE = (1e-6, 500.0)  # of epsilon
 
 
 def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -> float:
@@ -33,6 +33,8 @@ def free_epsilon(learner: FTRL) -> float:
     Args:
         learner: a private learner with a known horizon; its other settings are kept, epsilon is searched for.
     """
+    if learner.horizon is None:
+        raise ValueError("free_epsilon needs a learner with a known horizon.")
     bound = learner.regret_bound
     if bound is None:
         raise ValueError("The learner has no proved bound to compare with.")
@@ -41,6 +43,9 @@ def free_epsilon(learner: FTRL) -> float:
         noise = learner.with_epsilon(epsilon).noise
         return 0.0 if noise is None else mean_maximum(learner.decision_set, noise)
 
+    ends = [price(end) > bound.learning for end in _RANGE]
+    if ends != [True, False]:
+        raise ValueError(f"No epsilon between {_RANGE[0]:g} and {_RANGE[1]:g} makes noise and learning cost the same.")
     low, high = (float(np.log(end)) for end in _RANGE)
     while high - low > 1e-3:
         middle = (low + high) / 2

@@ -26,6 +26,7 @@ from typing import Any
 
 from dpcvx.errors import CheckpointError
 from dpcvx.privacy.noise import SecureSource
+from dpcvx.version import __version__
 
 fcntl: ModuleType | None
 try:
@@ -110,7 +111,9 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
         CheckpointError: where the learner cannot be written: an own oracle that cannot be pickled, or a checkpoint
             that another learner continued.
     """
-    path = _place(path)
+    if not hasattr(learner, "lineage"):
+        raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
+    path = place_of(path)
     before: Lineage | None = learner.lineage
     if before is None:
         write(path, learner, "learner")
@@ -143,7 +146,7 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
     Raises:
         CheckpointError: where the file is damaged, of another format, or an older generation.
     """
-    path = _place(path)
+    path = place_of(path)
     with _locked(path):
         learner, generation = read(path, "learner")
         if generation is None:
@@ -168,8 +171,6 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
 
 def write(path: Path, content: Any, kind: str, generation: int | None = None) -> None:
     """Write any content that can be pickled, secure noise sources included, in one step."""
-    from dpcvx import __version__
-
     buffer = io.BytesIO()
     try:
         _Pickler(buffer).dump(content)
@@ -224,8 +225,12 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def _place(path: str | os.PathLike[str]) -> Path:
-    return Path(path).resolve()
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Where a checkpoint goes; its folder must exist."""
+    place = Path(path).resolve()
+    if not place.parent.is_dir():
+        raise CheckpointError(f"There is no folder {place.parent} for the checkpoint {place.name}.")
+    return place
 
 
 def _side(path: Path) -> Path:

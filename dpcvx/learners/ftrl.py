@@ -19,7 +19,6 @@ from dpcvx.sets.sizes import Sizes
 REGULARIZERS: dict[str, type[Regularizer]] = {"euclidean": Euclidean, "entropy": Entropy, "barrier": Barrier}
 _RATES = (1e-100, 1e100)  # of learning rates that may be given
 _TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
-_THEOREM = "FTRL on one symmetric noise: D/eta + (eta/2) T G^2 + E max <Z, x> (Theorem 3.1 with its constant corrected)"
 
 
 class FTRL(FullInformation):
@@ -95,7 +94,7 @@ class FTRL(FullInformation):
 
     def _epoch_bound(self, constants: float) -> RegretBound | None:
         parts = bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, constants)
-        return None if parts is None else self._proved(*parts, _THEOREM)
+        return None if parts is None else self._proved(*parts, f"FTRL: {self.regularizer.theorem} + E max <Z, x>")
 
     def _own(self) -> dict[str, Any]:
         return {"regularizer": self.regularizer, "learning_rate": self._given_rate}

@@ -70,10 +70,14 @@ class FullInformation(Player):
         for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
             if not isinstance(value, kind):
                 raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+        unknown = sorted(privacy.keys() - PrivacyOptions.__annotations__.keys())
+        if unknown:
+            known = ", ".join(PrivacyOptions.__annotations__)
+            raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
         if replicas is not None and seed is None:
             raise ValueError("replicas are for simulation; give a seed.")
         self.sizes = Sizes(decision_set, loss_set)
-        self.decision_set, self.loss_set, self.horizon = decision_set, loss_set, horizon
+        self.decision_set, self.loss_set = decision_set, loss_set
         self._settings: dict[str, Any] = {"horizon": horizon, "epsilon": epsilon, "delta": delta, **privacy}
         streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)
         self._rng = np.random.default_rng(streams[1])
@@ -90,6 +94,11 @@ class FullInformation(Player):
             self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=streams[0], replicas=replicas, **privacy)
             self.lineage = Lineage() if seed is None else None
         self._epoch: Epoch | None = None
+
+    @property
+    def horizon(self) -> int | None:
+        """Number of rounds, or None."""
+        return self._sums.horizon
 
     @property
     def name(self) -> str:
@@ -138,7 +147,7 @@ class FullInformation(Player):
     def _proved(self, learning: float, price: float, theorem: str) -> RegretBound:
         """A bound of the present epoch, with what rounding to the grid costs, and never above the largest regret."""
         horizon = self._sums.epoch_horizon
-        price += horizon * self._sums.rounding * self.sizes.diameter
+        price += horizon * self._sums.rounding * self.sizes.one_norm_diameter
         largest = horizon * self.sizes.variation
         learning = min(learning, largest)
         return RegretBound(learning, min(price, largest - learning), horizon, theorem)

@@ -116,9 +116,9 @@ class Certificate:
             ("claim", claim),
             ("protects", f"{self.protects}, neighbours by {self.neighbours}"),
             ("arithmetic", self.arithmetic),
-            ("mechanism", f"{self.mechanism}: one loss enters {self.releases_per_loss} releases"),
-            ("noise", f"{self.noise} of scale {self.scale:.6g}, {self.terms_per_prefix} in one prefix"),
-            ("deviation", f"{self.prefix_deviation:.6g} in each coordinate of a prefix"),
+            ("mechanism", f"{self.mechanism}: one loss enters {_counted(self.releases_per_loss, 'release')}"),
+            ("noise", f"{self.noise} of scale {self.scale:.6g}, {self.terms_per_prefix} in what is released at a time"),
+            ("deviation", f"{self.prefix_deviation:.6g} in each coordinate of that"),
             (
                 "sensitivity",
                 f"{self.sensitivity:.6g} in the {self.sensitivity_norm}-norm ({self.sensitivity_kind}), "
@@ -126,10 +126,13 @@ class Certificate:
             ),
             ("rounds", f"{self.rounds} of {'any number' if self.horizon is None else self.horizon}"),
         ]
+        if not np.isfinite(self.epsilon):
+            rows = [row for row in rows if row[0] not in ("mechanism", "noise", "deviation", "sensitivity")]
         if self.regret_bound is not None:
             numbers = [(key, value) for key, value in self.regret_bound.items() if not isinstance(value, str)]
             parts = ", ".join(f"{key} {value:.6g}" for key, value in numbers)
             rows.append(("regret", f"in expectation at most, against oblivious losses: {parts}"))
+            rows.append(("theorem", str(self.regret_bound["theorem"])))
         rows += [("note", note) for note in self.notes]
         return rows
 
@@ -184,3 +187,7 @@ def compose(*certificates: Certificate) -> Composition:
             "Certificates for different rounds per person do not add up; use group to bring them to one unit."
         )
     return Composition(certificates)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -7,7 +7,6 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.plan import whole
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import LossSet
 
@@ -34,9 +33,7 @@ class ExactSums(RunningSums):
         on_violation: str = "clip",
         replicas: int | None = None,
     ) -> None:
-        super().__init__(
-            loss_set, None if horizon is None else whole(horizon, "horizon"), "replace", on_violation, replicas
-        )
+        super().__init__(loss_set, horizon, "replace", on_violation, replicas)
 
     @property
     def prefix(self) -> Array:

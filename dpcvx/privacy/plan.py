@@ -7,12 +7,12 @@ suffices, and padding, summing and everything after are post-processing. Gaussia
 of C x: its sensitivity is the column norm of C times that of one loss, plus the rounding of C x.
 """
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import positive, share, whole
 from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, Toeplitz
 from dpcvx.privacy.counters.toeplitz import stream_sensitivity
 from dpcvx.privacy.factorisation import LARGEST
@@ -97,9 +97,9 @@ def plan(
     gaussian = noise == "gaussian"
     touches, terms = COUNTERS[counter].counts(horizon, gaussian)
     norm = 2 if gaussian else 1
-    diameter = float(loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm))
+    moves = float(loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm))
     per_unit = np.sqrt(max(touches, 1) / (2 * zcdp_rho(epsilon, delta))) if gaussian else max(touches, 1) / epsilon
-    grid = choose_grid(loss_set, horizon, diameter * rounds_per_person * float(per_unit))
+    grid = choose_grid(loss_set, horizon, moves * rounds_per_person * float(per_unit))
     one = sensitivity(loss_set, norm, neighbours, grid)
     moved: float = rounds_per_person * one.units
     if counter == "toeplitz":
@@ -109,11 +109,12 @@ def plan(
     rho = zcdp_rho(epsilon, delta) if gaussian else None
     if calibration == "paper":
         scale = _paper_scale(loss_set, horizon, epsilon, delta) / grid.step
-        loss = (
-            touches * moved / scale if touches and moved else 0.0
-        )  # of one person over all releases, for Laplace noise
-        rho = touches * (moved / scale) ** 2 / 2 if gaussian and loss else None if not gaussian else 0.0
-        epsilon = loss if rho is None else zcdp_epsilon(rho, delta) if rho else 0.0
+        moves_anything = bool(touches and moved)
+        if gaussian:
+            rho = touches * (moved / scale) ** 2 / 2 if moves_anything else 0.0
+            epsilon = zcdp_epsilon(rho, delta) if rho else 0.0
+        else:
+            epsilon = touches * moved / scale if moves_anything else 0.0  # of one person over all releases
     law: Law = Gaussian(max(scale, _LEAST)) if gaussian else Laplace(max(scale, _LEAST))
     if noise == "knorm":
         law = _knorm(loss_set, neighbours, grid, max(touches, 1) * rounds_per_person / epsilon * _UP)
@@ -146,25 +147,12 @@ def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNor
     raise ValueError("K-norm noise is sampled exactly for boxes and centred Euclidean balls only.")
 
 
-def whole(number: int, name: str) -> int:
-    """A count of at least 1, or a sentence about what is wrong with it."""
-    try:
-        whole = operator.index(number)
-    except TypeError:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}.") from None
-    if whole < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {whole}.")
-    return whole
-
-
 def _check(epsilon: float, delta: float, counter: str | None, noise: str | None, calibration: str) -> None:
-    if not (np.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"epsilon must be a positive number, not {epsilon}.")
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must be in [0, 1), not {delta}.")
-    if counter is not None and counter not in COUNTERS:
+    positive(epsilon, "epsilon")
+    share(delta, "delta")
+    if counter is not None and (not isinstance(counter, str) or counter not in COUNTERS):
         raise ValueError(f"counter must be one of {', '.join(COUNTERS)}, not {counter!r}.")
-    if noise is not None and noise not in LAWS:
+    if noise is not None and (not isinstance(noise, str) or noise not in LAWS):
         raise ValueError(f"noise must be one of {', '.join(LAWS)}, not {noise!r}.")
     if calibration not in ("exact", "paper"):
         raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ProtocolError
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.counters import Counter, Toeplitz
 from dpcvx.privacy.noise import SecureSource, SimulatedSource, Source
@@ -92,7 +93,7 @@ class PrivateSums(RunningSums):
 
     def _check_process(self) -> None:
         if self.secure and os.getpid() != self._process:
-            raise RuntimeError(
+            raise ProtocolError(
                 "A private learner was used after a fork; its state would be released twice. Make one in each process."
             )
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.plan import whole
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.sensitivity import flat_losses
 from dpcvx.sets import LossSet
@@ -32,13 +32,14 @@ class RunningSums(ABC):
     ) -> None:
         if on_violation not in ("clip", "raise"):
             raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
-        self.loss_set, self.horizon = loss_set, horizon
+        self.loss_set = loss_set
+        self.horizon = None if horizon is None else whole(horizon, "horizon")
         self.neighbours, self.on_violation = neighbours, on_violation
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         # the ends of a box in the shape of a batch: row by row, clipping would take twice as long
         box = loss_set.box if loss_set.dim == loss_set.size else None
         self._ends = None if box is None else tuple(np.tile(end, (*self.leading, 1)) for end in box)
-        self._begin(_FIRST_EPOCH if horizon is None else horizon, 0, 0)
+        self._begin(self.horizon or _FIRST_EPOCH, 0, 0)
 
     @property
     @abstractmethod

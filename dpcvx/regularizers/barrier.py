@@ -21,6 +21,7 @@ class Barrier(Regularizer):
     """The barrier of the decision set."""
 
     name = "barrier"
+    theorem = "(nu log T + T omega(eta G))/eta + one round, omega(d) = -log(1 - d) - d"
     warm = True
 
     def value(self, point: Any) -> Array:

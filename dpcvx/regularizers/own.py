@@ -19,6 +19,8 @@ class OwnRegularizer(Regularizer):
     """
 
     def __init__(self, sizes: Sizes, own: Any) -> None:
+        if isinstance(own, type):
+            raise ValueError(f"regularizer must be a name or an object, not the class {own.__name__}.")
         if not isinstance(own, HasArgmin):
             raise ValueError(f"The regularizer must have a method argmin(covector), but {type(own).__name__} has none.")
         super().__init__(sizes)
@@ -39,11 +41,10 @@ class OwnRegularizer(Regularizer):
         try:
             point = np.array(answer, dtype=float)
         except (TypeError, ValueError):
-            point = np.zeros(0)
+            kind = type(answer).__name__
+            raise OracleError(f"The {self.name} returned a {kind}, not a point of shape {X.shape}.") from None
         if point.shape != X.shape or not X.contains(point, 1e-7):
-            raise OracleError(
-                f"The {self.name} returned a point of shape {np.shape(answer)} that is not in the {X.name}."
-            )
+            raise OracleError(f"The {self.name} returned a point of shape {point.shape} that is not in the {X.name}.")
         return X.flatten(point if X.contains(point) else X.project(point))
 
     def _stated(self, name: str) -> float:

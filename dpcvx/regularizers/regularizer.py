@@ -39,6 +39,7 @@ class Regularizer(ABC):
     """A strictly convex function over a decision set, with certified sizes."""
 
     name: str
+    theorem = "D/eta + (eta/2) T G^2"  # the bound without noise, in symbols
     warm = False  # whether `argmin` is faster from an earlier answer
 
     def __init__(self, sizes: Sizes) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.sets.canonical import ConicSet
+from dpcvx.sets.canonical import ConicSet, entry_bounds
 from dpcvx.sets.charts import Chart, Factor
 from dpcvx.sets.newton import decrement, minimise
 
@@ -95,10 +95,7 @@ def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     reach = blow_up(chart, nu) * chart.column_widths()
     lower, upper = chart.v0 - reach, chart.v0 + reach
     single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral
-    rows = conic.A[single]
-    bound, up = conic.b[single] / rows.data, rows.data > 0
-    np.minimum.at(upper, rows.indices[up], bound[up])
-    np.maximum.at(lower, rows.indices[~up], bound[~up])
+    entry_bounds(conic.A[single], conic.b[single], lower, upper)
     middle, half = conic.point((lower + upper) / 2), abs(conic.P) @ ((upper - lower) / 2)
     return middle - half, middle + half
 

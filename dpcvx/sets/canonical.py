@@ -68,3 +68,10 @@ def rows_times(rows: Array, M: sparse.csr_array) -> Array:
     if rows.ndim == 1:
         return np.asarray(rows @ M)
     return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))
+
+
+def entry_bounds(A: sparse.csr_array, b: Array, lower: Array, upper: Array) -> None:
+    """Tighten the ends of single coordinates, in place, by rows A v <= b of one entry each."""
+    ends, up = b / A.data, A.data > 0
+    np.minimum.at(upper, A.indices[up], ends[up])
+    np.maximum.at(lower, A.indices[~up], ends[~up])

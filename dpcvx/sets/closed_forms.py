@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import SecondOrder
-from dpcvx.sets.canonical import ConicSet, rows_times
+from dpcvx.sets.canonical import ConicSet, entry_bounds, rows_times
 
 
 class ClosedForm(ABC):
@@ -216,11 +216,8 @@ def recognise(conic: ConicSet) -> ClosedForm | None:
 def _recognise_knapsack(conic: ConicSet) -> Knapsack | None:
     if np.any(np.diff(conic.A.indptr) != 1):
         return None
-    column, coefficient = conic.A.indices, conic.A.data
-    bound = conic.b / coefficient
     lower, upper = np.full(conic.columns, -np.inf), np.full(conic.columns, np.inf)
-    np.minimum.at(upper, column[coefficient > 0], bound[coefficient > 0])
-    np.maximum.at(lower, column[coefficient < 0], bound[coefficient < 0])
+    entry_bounds(conic.A, conic.b, lower, upper)
     columns = _Columns(conic)
     if not conic.E.shape[0]:
         return Knapsack(columns, lower, upper, None, 0.0) if np.isfinite(upper - lower).all() else None

@@ -392,7 +392,7 @@ class DecisionSet:
         """What was declared and what was derived, in a few lines."""
         conic = self._conic
         oracle = "its own" if self._own_oracle else self._generic.name
-        projection = self._generic.name
+        projection = getattr(self._generic, "project_name", self._generic.name)
         lines = [
             f"{self.name}: variable {self.variable.name()} of shape {self.shape}",
             *(f"  subject to {text}" for text in _shortened(self._declaration.names)),

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
+from dpcvx.sets.bodies import Body, BoxBody, Measure, NormBallBody, body_of
 from dpcvx.sets.decision_set import DecisionSet
-from dpcvx.sets.loss_bodies import BoxBody, LossBody, Measure, NormBallBody, body_of
 
 
 class LossSet:
@@ -29,7 +29,7 @@ class LossSet:
         self.name = self._set.name
         self.variable = variable
         self.shape, self.size, self.dim = self._set.shape, self._set.size, self._set.dim
-        self._body: LossBody = body_of(self._set)
+        self._body: Body = body_of(self._set)
         self._measures: dict[tuple[str, float], Measure] = {}
 
     def radius(self, p: float = 2) -> Measure:

@@ -137,6 +137,10 @@ class PolyhedralOracles(ConicOracles):
 
     name = "simplex method (HiGHS)"
 
+    @property
+    def project_name(self) -> str:
+        return ConicOracles.name if self._nearest is None else "active-set method (DAQP)"
+
     @cached_property
     def _vertices(self) -> LinearProgram:
         return LinearProgram.over(self._form.A, self._form.s0, self._form.E)

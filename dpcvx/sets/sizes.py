@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.sets.bodies import Body, MatrixBallBody, NormBallBody, PointsBody, body_of
 from dpcvx.sets.decision_set import DecisionSet
-from dpcvx.sets.loss_bodies import LossBody, MatrixBallBody, NormBallBody, PointsBody, body_of
 from dpcvx.sets.loss_set import LossSet
 
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
@@ -29,7 +29,7 @@ def chord_bound(decision_set: DecisionSet, f: Callable[[Array], Array]) -> float
 
 
 class Sizes:
-    """A decision set X and a loss set Y measured against each other.
+    """A decision set X and a loss set Y measured against each other; every "max" stands for an upper bound of it.
 
     Raises:
         ValueError: where the two have different shapes.
@@ -43,7 +43,7 @@ class Sizes:
         self.decision_set, self.loss_set = decision_set, loss_set
 
     @cached_property
-    def _body(self) -> LossBody:
+    def _body(self) -> Body:
         return body_of(self.decision_set)
 
     @cached_property
@@ -101,7 +101,7 @@ class Sizes:
         return min(candidates)
 
     @cached_property
-    def diameter(self) -> float:
+    def one_norm_diameter(self) -> float:
         """max |x - x'|_1 over X."""
         return float(self._body.diameter(1))
 

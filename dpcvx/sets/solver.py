@@ -12,6 +12,7 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.barriers import Product
 from dpcvx.errors import OracleError
+from dpcvx.sets.canonical import entry_bounds
 
 _USABLE = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
 
@@ -125,10 +126,7 @@ class LinearProgram:
         """The program over A v <= b, E v = 0, |more v - values| <= slip, all rows scaled; single entries are bounds."""
         single = np.diff(A.indptr) == 1
         floor, ceiling = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
-        rows = A[single]
-        bound, up = b[single] / rows.data, rows.data > 0
-        np.minimum.at(ceiling, rows.indices[up], bound[up])
-        np.maximum.at(floor, rows.indices[~up], bound[~up])
+        entry_bounds(A[single], b[single], floor, ceiling)
         more = sparse.csr_array((0, A.shape[1])) if more is None else more
         values = np.zeros(0) if values is None else values
         R = sparse.csr_array(sparse.vstack([A[~single], E, more]))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import decision_sets as ds
-from dpcvx import CheckpointError, DecisionSet, HorizonError, LossSet
+from dpcvx import FTRL, CheckpointError, DecisionSet, HorizonError, LossSet
 from dpcvx.experiments import simulation
 from dpcvx.experiments.losses import GENERATORS, altdrift, coins, const, from_array
 from dpcvx.experiments.simulation import SimulationState, play_on, simulate
@@ -353,12 +353,50 @@ def test_a_run_killed_at_a_random_round_resumes_to_the_same_bits(tmp_path):
     assert answer.stdout == "bit-identical\n", answer.stderr
 
 
-def test_a_kept_run_is_not_continued_by_another(tmp_path):
+@pytest.mark.parametrize("change", ["learner", "set", "losses", "seed", "replicas", "checkpoints", "key", "nothing"])
+def test_a_kept_run_is_not_continued_by_another(tmp_path, monkeypatch, change):
     path = tmp_path / "run"
-    losses = coins(X, Y, 1000, seed=1)
+    x = cp.Variable(N, nonneg=True)
+    capped = [DecisionSet(x, [cp.sum(x) == 1, x[i] <= 0.4]) for i in (0, 1)]
+    call = {
+        "learner": FTRL(capped[0], Y, 1000, epsilon=1.0),
+        "losses": coins(capped[0], Y, 1000, seed=1),
+        "replicas": 2,
+        "seed": 3,
+        "checkpoints": 5,
+        "resume_key": "",
+    }
+    other = {
+        "learner": {"learner": FTRL(capped[0], Y, 1000, epsilon=2.0)},
+        "set": {"learner": FTRL(capped[1], Y, 1000, epsilon=1.0)},
+        "losses": {"losses": coins(capped[0], Y, 1000, seed=2)},
+        "seed": {"seed": 4},
+        "replicas": {"replicas": 3},
+        "checkpoints": {"checkpoints": 6},
+        "key": {"resume_key": "other"},
+        "nothing": {},
+    }[change]
+    played = simulation.play_on
 
-    rounds, state = np.array([1000]), SimulationState.start(2, (N,), 1)
-    simulation.KeptRun(path, "another").write(state, None)
-    with pytest.raises(CheckpointError, match="another run"):
-        simulate(Hedge(1000), losses, 2, checkpoints=rounds, resume=path)
+    def stops(state, *rest):
+        if state.round > 500:
+            raise KeyboardInterrupt
+        played(state, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation, "play_on", stops)
+        with pytest.raises(KeyboardInterrupt):
+            simulate(**call, resume=path, save_seconds=0)
     assert path.exists()
+    if change == "nothing":
+        assert np.array_equal(simulate(**call, resume=path).regret, simulate(**call).regret)
+        return
+    with pytest.raises(CheckpointError, match="another run"):
+        simulate(**{**call, **other}, resume=path)
+
+
+def test_a_secure_learner_is_not_kept(tmp_path):
+    with pytest.raises(ValueError, match="save and load"):
+        simulate(lambda seed: FTRL(X, Y, 10, epsilon=1.0), coins(X, Y, 10), resume=tmp_path / "run")
+    with pytest.raises(CheckpointError, match="no folder"):
+        simulate(FTRL(X, Y, 10, epsilon=1.0), coins(X, Y, 10), resume=tmp_path / "none" / "run")

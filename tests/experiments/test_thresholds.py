@@ -37,3 +37,11 @@ def test_altdrift_attains_the_learning_bound():
     bounds = np.sqrt(2 * np.array(horizons) * np.log(10))
     assert np.all(np.abs(np.array(regrets) / bounds - 1) <= 0.1)
     assert 0.45 <= np.polyfit(np.log(horizons), np.log(regrets), 1)[0] <= 0.58
+
+
+def test_thresholds_that_do_not_exist_are_refused():
+    X, Y = ds.simplex(4), box_losses(4)
+    with pytest.raises(ValueError, match="known horizon"):
+        free_epsilon(FTRL(X, Y, None, epsilon=1.0))
+    with pytest.raises(ValueError, match="No epsilon"):
+        free_epsilon(FTRL(X, Y, 1, epsilon=1.0))

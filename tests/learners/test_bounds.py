@@ -160,6 +160,13 @@ def test_a_regularizer_of_other_losses_is_refused():
         FTRL(X, box_losses(4), 100, regularizer=small.regularizer)
 
 
+def test_ftpl_on_the_ball_has_the_constants_of_the_theory():
+    T = 500
+    learner = FTPL(ds.norm_ball(5, 2), ball_losses(5), T)
+    width = mean_width(learner.sizes, gaussian_noise(1.0))
+    assert learner.regret_bound.learning == pytest.approx(2 * np.sqrt(width * T * np.sqrt(2 / np.pi) / 2), rel=1e-9)
+
+
 class Shifted:
     """|x - a|^2/2 on the ball, with its numbers."""
 
@@ -177,7 +184,7 @@ class Shifted:
 def test_an_own_regularizer_plays_with_and_without_a_bound():
     X, Y = ds.norm_ball(3, 2), ball_losses(3)
     learner = FTRL(X, Y, 100, epsilon=5.0, seed=0, replicas=3, regularizer=Shifted(np.array([0.5, 0, 0])))
-    assert np.allclose(learner.act().shape, (3, 3)) and learner.regret_bound.learning == pytest.approx(20.0)
+    assert learner.act().shape == (3, 3) and learner.regret_bound.learning == pytest.approx(20.0)
 
     class Bare:
         def argmin(self, covector):

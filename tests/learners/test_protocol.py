@@ -7,6 +7,7 @@ from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
 from dpcvx import FTPL, FTRL, DecisionSet, HorizonError, LossOutOfSetError, LossSet, ProtocolError, UnsupportedConeError
+from dpcvx.regularizers import Entropy
 
 
 def experts(n=4, low=-1.0, high=1.0):
@@ -65,10 +66,13 @@ def test_losses_outside_the_set_are_clipped_or_raise(mode):
     with pytest.raises(LossOutOfSetError):
         learner.update(np.array([1e300, 0, 0, 0]))
     learner.update(np.array([1.0, 0, 0, 0]))
-    clipping = FTRL(X, Y, 4, **mode)
-    clipping.act()
-    clipping.update(np.array([1e300, 0, 0, 0]))
+    clipping, twin = (FTRL(X, Y, 4, **mode) for _ in range(2))
+    for outside, loss in ((clipping, [1e300, 0, 0, 0]), (twin, [1.0, 0, 0, 0])):
+        outside.act()
+        outside.update(np.array(loss))
     assert clipping.rounds == 1
+    if "seed" in mode or "epsilon" not in mode:  # the same noise, or none
+        assert np.array_equal(clipping.act(), twin.act())
 
 
 def test_clipping_shows_in_no_report():
@@ -105,7 +109,7 @@ def test_replicas_run_on_a_leading_axis_and_differ(make):
         actions = learner.act()
         assert actions.shape == (6, 4)
         learner.update(np.array([1.0, -1, 1, 1]))
-    assert len(np.unique(np.round(actions, 12), axis=0)) > 1 or make is LEARNERS[1]
+    assert len(np.unique(np.round(actions, 12), axis=0)) > 1
     each = make(X, Y, 3, epsilon=1.0, seed=0, replicas=2)
     each.act()
     each.update(np.array([[1.0, 0, 0, 0], [0, 0, 0, 1.0]]))  # one loss for each replica
@@ -134,6 +138,10 @@ def test_a_replica_alone_has_the_law_of_a_single_run():
         ({"replicas": 3}, "seed"),
         ({"delta": 1e-6}, "epsilon"),
         ({"counter": "tree"}, "without epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": 1.0, "delta": None}, "delta"),
+        ({"epsilon": 1.0, "counter": ["tree"]}, "counter"),
+        ({"regularizer": Entropy}, "class"),
         ({"epsilon": 0.0}, "positive"),
         ({"epsilon": 1.0, "delta": 1.5}, "delta"),
         ({"epsilon": 1.0, "counter": "abacus"}, "counter"),
@@ -149,6 +157,12 @@ def test_a_replica_alone_has_the_law_of_a_single_run():
 def test_wrong_settings_are_named(options, word):
     with pytest.raises(ValueError, match=word):
         FTRL(*experts(), 10, **options)
+
+
+def test_a_misspelt_argument_is_named():
+    for make in (FTRL, FTPL):
+        with pytest.raises(TypeError, match="has no argument eps"):
+            make(*experts(), 10, eps=1.0)
 
 
 def test_a_set_that_does_not_admit_the_entropy_says_so():

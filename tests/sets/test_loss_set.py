@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial import HalfspaceIntersection
 
 from dpcvx import LossSet
-from dpcvx.sets.loss_bodies import GeneralBody, PointsBody
+from dpcvx.sets.bodies import GeneralBody, PointsBody
 
 NORMS = (1, 2, np.inf)
 

@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import check_shapes, cross_polytope, extreme_losses, favouring, random_vertex
-from dpcvx.experiments.losses.sequence import Drawn, Losses, generator, whole_number
+from dpcvx.experiments.losses.sequence import Drawn, Losses, generator
 from dpcvx.sets import DecisionSet, LossSet
 
 Sampler = Callable[[np.random.Generator, int], Array]
@@ -29,7 +30,7 @@ def gap(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, g: float | N
     The default g = sqrt(ln(N)/T) is the size of gap that is hardest to find in T rounds.
     """
     check_shapes(X, Y)
-    horizon = whole_number("horizon", horizon, at_least=1)
+    horizon = whole(horizon, "horizon")
     if g is None:
         g = min(1.0, float(np.sqrt(np.log(max(X.size, 2)) / horizon)))
     elif not 0 <= g <= 1:
@@ -46,7 +47,7 @@ def _biased(sample: Sampler, advantage: Array, g: float, rng: np.random.Generato
 def late_riser(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """Coins for two thirds of the rounds; then a random vertex is favoured as much as possible."""
     check_shapes(X, Y)
-    horizon = whole_number("horizon", horizon, at_least=1)
+    horizon = whole(horizon, "horizon")
     rng = generator(seed, 0)
     advantage = favouring(X, Y, random_vertex(X, rng))
     draw = partial(_coins_until, 2 * horizon // 3, extreme_losses(Y, rng), advantage)

@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import LISTED, check_shapes, ends, favouring, opposite_vertex, random_vertex
-from dpcvx.experiments.losses.sequence import Listed, Losses, generator, whole_number
+from dpcvx.experiments.losses.sequence import Listed, Losses, generator
 from dpcvx.sets import DecisionSet, LossSet
 
 
@@ -28,11 +29,11 @@ def altdrift(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, drift: 
     Hedge on N experts with losses in [-1, 1]: its regret is then close to its bound sqrt(2 T ln N).
     """
     check_shapes(X, Y)
-    horizon = whole_number("horizon", horizon, at_least=1)
+    horizon = whole(horizon, "horizon")
     if drift is None:
         drift = min(int(np.ceil(3 * np.sqrt(horizon * np.log(max(X.size, 2)) / 2))), horizon // 2)
         drift += (horizon - drift) % 2  # the alternation ends where it began
-    elif whole_number("drift", drift, at_least=0) > horizon:
+    elif whole(drift, "drift", at_least=0) > horizon:
         raise ValueError(f"drift must be at most the horizon {horizon}, not {drift}.")
     rng = generator(seed, 0)
     listed = np.stack([*ends(Y, rng), favouring(X, Y, random_vertex(X, rng))])
@@ -45,7 +46,7 @@ def _alternate_then(start: int, rounds: Array) -> Array:
 
 def switch(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """A random vertex is favoured in the first half of the rounds, the one opposite to it in the second half."""
-    horizon = whole_number("horizon", horizon, at_least=1)
+    horizon = whole(horizon, "horizon")
     return Listed("switch", horizon, _rivals(X, Y, seed), partial(_from_round, (horizon + 1) // 2))
 
 
@@ -59,8 +60,8 @@ def periodic(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, level: 
     The periods are the nodes of a binary tree over the rounds. The default is about sqrt(T) rounds, the time in which
     a learner moves from one to the other.
     """
-    horizon = whole_number("horizon", horizon, at_least=1)
-    level = max(1, horizon.bit_length() // 2) if level is None else whole_number("level", level, at_least=1)
+    horizon = whole(horizon, "horizon")
+    level = max(1, horizon.bit_length() // 2) if level is None else whole(level, "level")
     return Listed(f"periodic({2**level})", horizon, _rivals(X, Y, seed), partial(_half_period, level - 1))
 
 
@@ -78,7 +79,7 @@ def _rivals(X: DecisionSet, Y: LossSet, seed: int) -> Array:
 def rotating(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, speed: float | None = None) -> Losses:
     """The extreme loss of Y in a direction that turns by `speed` a round, 1/sqrt(T) by default, in a random plane."""
     check_shapes(X, Y)
-    horizon = whole_number("horizon", horizon, at_least=1)
+    horizon = whole(horizon, "horizon")
     if speed is None:
         speed = 1 / np.sqrt(horizon)
     elif not np.isfinite(speed):

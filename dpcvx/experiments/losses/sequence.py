@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 
 _STRETCH_ROUNDS = 4096
@@ -28,7 +29,7 @@ class Losses(ABC):
     """
 
     def __init__(self, name: str, horizon: int, shape: tuple[int, ...]) -> None:
-        self.name, self.horizon, self.shape = name, whole_number("horizon", horizon, at_least=1), shape
+        self.name, self.horizon, self.shape = name, whole(horizon, "horizon"), shape
 
     def block(self, start: int, stop: int) -> Array:
         """The losses of rounds start, ..., stop - 1, counted from 0: an array (stop - start, *shape).
@@ -109,17 +110,10 @@ class Drawn(Stretched):
 
 def generator(seed: int, *key: int) -> np.random.Generator:
     """The random numbers of a sequence: key (0,) for its choices, (1, k) for its k-th stretch."""
-    entropy = [whole_number("seed", seed, at_least=0), _STREAM]
+    entropy = [whole(seed, "seed", at_least=0), _STREAM]
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
 
 def stretch_length(shape: tuple[int, ...]) -> int:
     """Rounds of losses of this shape that are held at a time."""
     return max(1, min(_STRETCH_ROUNDS, _STRETCH_ENTRIES // max(1, int(np.prod(shape)))))
-
-
-def whole_number(name: str, value: object, *, at_least: int) -> int:
-    """The value as an int, or a sentence about what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}, not {value!r}.")
-    return int(value)

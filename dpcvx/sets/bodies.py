@@ -1,4 +1,4 @@
-"""What a loss set is, as far as its size goes: the shapes whose norms and widths are known exactly, and the rest.
+"""What a declared set is, as far as its size goes: the shapes whose norms and widths are known exactly, and the rest.
 
 A body answers for its largest norm from the origin, its diameter, and the interval of <l, x>. `Measure` is a number
 that says whether it is exact or a certified upper bound.
@@ -45,8 +45,8 @@ def bound(value: float) -> Measure:
     return Measure(float(value), "bound")
 
 
-class LossBody(ABC):
-    """The size of a loss set."""
+class Body(ABC):
+    """The size of a set; `l` is a point of it."""
 
     @abstractmethod
     def radius(self, p: float) -> Measure:
@@ -61,7 +61,7 @@ class LossBody(ABC):
         """[min, max] of <l, x> for x (..., N), a solver's error added outward."""
 
 
-class BoxBody(LossBody):
+class BoxBody(Body):
     """lower <= l <= upper."""
 
     def __init__(self, lower: Array, upper: Array) -> None:
@@ -80,7 +80,7 @@ class BoxBody(LossBody):
         return low.sum(axis=-1) - slip, high.sum(axis=-1) + slip
 
 
-class PointsBody(LossBody):
+class PointsBody(Body):
     """The convex hull of finitely many points, one a row."""
 
     def __init__(self, points: Array, margin: float = 0.0) -> None:
@@ -109,7 +109,7 @@ class PointsBody(LossBody):
         return values.min(axis=-1) - slip, values.max(axis=-1) + slip
 
 
-class SimplexBody(LossBody):
+class SimplexBody(Body):
     """l >= 0 with a fixed sum."""
 
     def __init__(self, size: int, total: float) -> None:
@@ -128,7 +128,7 @@ class SimplexBody(LossBody):
         return self.total * x.min(axis=-1) - slip, self.total * x.max(axis=-1) + slip
 
 
-class NormBallBody(LossBody):
+class NormBallBody(Body):
     """|l - center|_q <= radius, in all coordinates."""
 
     def __init__(self, center: Array, size: float, q: float) -> None:
@@ -168,8 +168,8 @@ class NormBallBody(LossBody):
         return _around(self.center, x, half)
 
 
-class MatrixBallBody(LossBody):
-    """The nuclear (q = 1) or spectral (q = infinity) ball of `rank` singular values around a matrix of some shape."""
+class MatrixBallBody(Body):
+    """The ball of the nuclear norm (q = 1) or the spectral norm (q = infinity) around a matrix, in all its entries."""
 
     def __init__(self, center: Array, size: float, q: float, shape: tuple[int, ...]) -> None:
         self.center, self.size, self.q, self.shape = center, size, q, shape
@@ -207,11 +207,11 @@ class MatrixBallBody(LossBody):
         return _around(self.center, x, self.size * dual * (1 + 1e-13 * x.shape[-1]))
 
 
-class GeneralBody(LossBody):
+class GeneralBody(Body):
     """Any other set: the best of several certified bounds."""
 
-    def __init__(self, body: DecisionSet) -> None:
-        self._set = body
+    def __init__(self, declared: DecisionSet) -> None:
+        self._set = declared
 
     def radius(self, p: float) -> Measure:
         return bound(self._set.norm_bound(p))
@@ -248,28 +248,33 @@ class GeneralBody(LossBody):
         return low.reshape(x.shape[:-1]), high.reshape(x.shape[:-1])
 
 
-def body_of(body: DecisionSet) -> LossBody:
+def body_of(declared: DecisionSet) -> Body:
     """The most exact body known for a declared set."""
-    form = body.closed_form
+    form = declared.closed_form
     if isinstance(form, Point):
         return BoxBody(*form.box())
     if isinstance(form, Knapsack) and form.a is None:
         return BoxBody(*form.box())
-    if isinstance(form, Knapsack) and form.is_simplex and body.size == len(form.lower) and body.dim == body.size - 1:
-        return SimplexBody(body.size, form.total)
-    if isinstance(form, Ball) and body.dim == body.size:
+    if (
+        isinstance(form, Knapsack)
+        and form.is_simplex
+        and declared.size == len(form.lower)
+        and declared.dim == declared.size - 1
+    ):
+        return SimplexBody(declared.size, form.total)
+    if isinstance(form, Ball) and declared.dim == declared.size:
         return NormBallBody(form.center, form.radius, 2.0)
-    ball = body.norm_ball
+    ball = declared.norm_ball
     if ball is not None:
         return NormBallBody(*ball)
-    matrix_ball = body.matrix_norm_ball
+    matrix_ball = declared.matrix_norm_ball
     if matrix_ball is not None:
-        return MatrixBallBody(*matrix_ball, body.shape)
-    points = body.hull_points
+        return MatrixBallBody(*matrix_ball, declared.shape)
+    points = declared.hull_points
     if points is not None:
         return PointsBody(points)
-    vertices = _vertices(body)
-    return GeneralBody(body) if vertices is None else PointsBody(vertices, margin=1e-9)
+    vertices = _vertices(declared)
+    return GeneralBody(declared) if vertices is None else PointsBody(vertices, margin=1e-9)
 
 
 def _vertices(body: DecisionSet) -> Array | None:

@@ -1,0 +1,31 @@
+"""Checks of arguments: the value, or a sentence that names the argument and what came."""
+
+import operator
+from numbers import Real
+
+import numpy as np
+
+
+def whole(number: object, name: str, at_least: int = 1) -> int:
+    """A whole number."""
+    try:
+        value = operator.index(number)  # type: ignore[arg-type]  # what is no index raises
+    except TypeError:
+        value = at_least - 1
+    if isinstance(number, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, not {number!r}.")
+    return value
+
+
+def positive(number: object, name: str) -> float:
+    """A finite number above 0."""
+    if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) < np.inf:
+        raise ValueError(f"{name} must be a positive number, not {number!r}.")
+    return float(number)
+
+
+def share(number: object, name: str) -> float:
+    """A number in [0, 1)."""
+    if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= float(number) < 1:
+        raise ValueError(f"{name} must be in [0, 1), not {number!r}.")
+    return float(number)
