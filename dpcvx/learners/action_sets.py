@@ -1,0 +1,111 @@
+"""What an action learner plays: a decision set and the finite family of its corners."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import cvxpy as cp
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.learners.action_families import ActionFamily, Arms, BoxCorners, KSets, PointList
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.closed_forms import Knapsack
+from dpcvx.sets.enumeration import vertices
+from dpcvx.sets.sizes import Sizes
+
+Family = TypeVar("Family", bound=ActionFamily, covariant=True)
+
+
+@dataclass
+class ActionSet(Generic[Family]):
+    """Finitely many actions and the set whose corners they are."""
+
+    decision_set: DecisionSet
+    family: Family
+    _measured: tuple[LossSet, float] | None = field(default=None, repr=False)
+
+    def magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
+        """M: an upper bound of |<loss, action>|, remembered for one loss set."""
+        if self._measured is None or self._measured[0] is not loss_set:
+            self._measured = loss_set, self._magnitude(loss_set, sizes)
+        return self._measured[1]
+
+    def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
+        if not isinstance(self.family, PointList):
+            return sizes.magnitude
+        ends = loss_set.ranges(self.decision_set.unflatten(self.family.points))
+        return max(float(np.abs(end).max()) for end in ends)
+
+
+def action_set(actions: Any) -> ActionSet[ActionFamily]:
+    """The actions of a declared polytope, or those listed in an array (k, N).
+
+    Raises:
+        ValueError: where an array is none of finite numbers of that shape.
+        UnsupportedConeError: where a set is no polytope, or has too many vertices.
+    """
+    if isinstance(actions, ActionSet):
+        return actions
+    if isinstance(actions, DecisionSet):
+        return ActionSet(actions, _known_family(actions) or PointList(vertices(actions)))
+    points = np.asarray(actions)
+    if points.dtype.kind not in "biuf" or points.ndim != 2 or not points.size or not np.isfinite(points).all():
+        came = f"an array of shape {points.shape}" if points.dtype.kind in "biuf" else repr(actions)
+        raise ValueError(
+            f"actions must be a DecisionSet or a finite array (count, size), one action a row, not {came}."
+        )
+    points = points.astype(float)
+    if len(points) > 1 and np.array_equal(points, np.eye(len(points))):
+        return ActionSet(arm_simplex(len(points)), Arms(len(points)))
+    return ActionSet(_hull(points), PointList(points))
+
+
+def arm_simplex(arms: int) -> DecisionSet:
+    """The distributions over so many arms."""
+    x = cp.Variable(arms, nonneg=True)
+    return DecisionSet(x, [cp.sum(x) == 1], name=f"{arms} arms")
+
+
+def arms_of(decision_set: DecisionSet) -> Arms | None:
+    """The corners of a simplex { x >= 0, sum x = scale }, otherwise None."""
+    form = decision_set.closed_form
+    plain = form.plain() if isinstance(form, Knapsack) and form.is_simplex else None
+    return None if plain is None or plain[2] is None else Arms(decision_set.size, plain[2])
+
+
+def _known_family(decision_set: DecisionSet) -> ActionFamily | None:
+    """The family of a recognised box, simplex or k-set polytope."""
+    form = decision_set.closed_form
+    plain = form.plain() if isinstance(form, Knapsack) else None
+    if plain is None:
+        return None
+    lower, upper, total = plain
+    if total is None:
+        return BoxCorners(lower, upper)
+    arms = arms_of(decision_set)
+    if arms is not None:
+        return arms
+    k = total / upper[0]
+    capped = not lower.any() and np.ptp(upper) <= 1e-14 * upper[0] and abs(k - round(k)) <= 1e-12 * k
+    if not capped or not 0 < round(k) < decision_set.size:
+        return None
+    return KSets(decision_set.size, round(k), float(upper[0]))
+
+
+def _hull(points: Array) -> DecisionSet:
+    """The convex hull of the rows."""
+    count, size = points.shape
+    x = cp.Variable(size)
+    if (points == points[0]).all():
+        return DecisionSet(x, [x == points[0]], name="one action")
+    weights = cp.Variable(count, nonneg=True)
+    oracle = partial(_cheapest, points)
+    constraints = [x == points.T @ weights, cp.sum(weights) == 1]
+    return DecisionSet(x, constraints, oracle=oracle, name=f"hull of {count} actions")
+
+
+def _cheapest(points: Array, c: Array) -> Array:
+    """The row with the least <c, row>."""
+    row: Array = points[np.argmin(points @ c)].copy()
+    return row
