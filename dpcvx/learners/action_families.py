@@ -6,6 +6,7 @@ need only a formula. `play` draws from p = (1 - mixing) q + mixing mu, mu the ex
 drawn a and P = E_p[aa'], from which a bandit learner estimates its loss: E_p[P^+ a <l, a>] = l on the span.
 """
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -247,6 +248,13 @@ class KSets(ActionFamily):
         self.size = self.rank = size
         self.k, self.scale = k, scale
         self.log_count = math.log(math.comb(size, k))
+
+    def listed(self) -> Array:
+        """All actions, one a row."""
+        chosen = np.array(list(itertools.combinations(range(self.size), self.k)))
+        rows = np.zeros((len(chosen), self.size))
+        np.put_along_axis(rows, chosen, self.scale, axis=1)
+        return rows
 
     def _log_weights(self, covector: Array) -> Array:
         """Relative to the k-th largest, where that changes no probability by more than e^-200."""

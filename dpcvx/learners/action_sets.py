@@ -1,5 +1,6 @@
 """What an action learner plays: a decision set and the finite family of its corners."""
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -8,12 +9,15 @@ import cvxpy as cp
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import UnsupportedConeError
 from dpcvx.learners.action_families import ActionFamily, Arms, BoxCorners, KSets, PointList
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.charts import DENSE_LIMIT
 from dpcvx.sets.closed_forms import Knapsack
 from dpcvx.sets.enumeration import vertices
 from dpcvx.sets.sizes import Sizes
 
+_LISTED = math.log(500)  # ln of the number of k-sets up to which a list is faster than the formula
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -43,7 +47,7 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
 
     Raises:
         ValueError: where an array is none of finite numbers of that shape.
-        UnsupportedConeError: where a set is no polytope, or has too many vertices.
+        UnsupportedConeError: where a set is no polytope, or there are too many actions.
     """
     if isinstance(actions, ActionSet):
         return actions
@@ -90,7 +94,8 @@ def _known_family(decision_set: DecisionSet) -> ActionFamily | None:
     capped = not lower.any() and np.ptp(upper) <= 1e-14 * upper[0] and abs(k - round(k)) <= 1e-12 * k
     if not capped or not 0 < round(k) < decision_set.size:
         return None
-    return KSets(decision_set.size, round(k), float(upper[0]))
+    sets = KSets(decision_set.size, round(k), float(upper[0]))
+    return PointList(sets.listed()) if sets.log_count <= _LISTED else sets
 
 
 def _hull(points: Array) -> DecisionSet:
@@ -99,6 +104,11 @@ def _hull(points: Array) -> DecisionSet:
     x = cp.Variable(size)
     if (points == points[0]).all():
         return DecisionSet(x, [x == points[0]], name="one action")
+    if count + size > DENSE_LIMIT:
+        raise UnsupportedConeError(
+            f"The hull of {count} actions of size {size} is too large to be declared by their weights: "
+            f"that is done up to {DENSE_LIMIT - size} of them. Declare it by inequalities."
+        )
     weights = cp.Variable(count, nonneg=True)
     oracle = partial(_cheapest, points)
     constraints = [x == points.T @ weights, cp.sum(weights) == 1]

@@ -13,6 +13,7 @@ import decision_sets as ds
 from dpcvx import Exp2, simulate
 from dpcvx.errors import HorizonError, ProtocolError, UnsupportedConeError
 from dpcvx.learners.action_families import Arms, BoxCorners, KSets, PointList
+from dpcvx.learners.action_sets import ActionSet
 from dpcvx.learners.exp2_tuning import TUNINGS, Game
 from dpcvx.learners.optimal_design import optimal_design
 from dpcvx.learners.private_bandit import PrivateBandit
@@ -50,7 +51,7 @@ FAMILIES = {
 SETS = {
     "simplex": Arms,
     "scaled simplex": Arms,
-    "capped simplex": KSets,
+    "capped simplex": PointList,
     "box": BoxCorners,
     "box of matrices": BoxCorners,
     "ball, p = 1": PointList,
@@ -202,12 +203,30 @@ def test_all_vertices_are_found(name, count):
         assert (found @ c).min() == pytest.approx(float(c @ X.flatten(X.argmin(X.unflatten(c)))), abs=1e-7)
 
 
+def test_few_k_sets_are_listed_and_many_are_not():
+    few, many = (Exp2(ds.capped_simplex(n, 4), box_losses(n), 10, seed=0) for n in (9, 14))
+    assert isinstance(few.family, PointList) and len(few.family.points) == 126
+    assert isinstance(many.family, KSets) and many.act().sum() == 4
+    assert few.exploration.reach == pytest.approx(9, rel=1e-6) and many.exploration.reach == 14
+
+
+def test_changing_an_action_changes_no_learner():
+    for actions in (np.eye(3), ds.cube(3), POINTS[:, :3]):
+        learner = Exp2(actions, box_losses(3), 200, seed=0)
+        for _ in range(50):
+            learner.act()[:] = 99.0
+            learner.update(0.1)
+        assert np.abs(learner.act()).max() < 10
+
+
 def test_sets_without_a_short_list_are_refused_by_a_sentence():
     with pytest.raises(UnsupportedConeError, match="not a polytope"):
         Exp2(ds.norm_ball(4, 2), box_losses(4), 10)
     rows = np.random.default_rng(0).normal(size=(60, 20))
     with pytest.raises(UnsupportedConeError, match=r"may have .* vertices"):
         Exp2(ds.polytope(rows, np.ones(60), -1, 1), box_losses(20), 10)
+    with pytest.raises(UnsupportedConeError, match="The hull of 3000 actions of size 2 is too large"):
+        Exp2(np.random.default_rng(0).normal(size=(3000, 2)), box_losses(2), 10)
     with pytest.raises(UnsupportedConeError, match=r"has at least 1\d\d vertices; they are listed up to 100"):
         vertices(named("permutahedron"), most=100)
 
@@ -255,10 +274,9 @@ def test_probabilities_stay_positive_and_sum_to_one():
         learner.update(rng.laplace(size=7) * 10)
 
 
-@pytest.mark.parametrize("name", ["simplex", "capped simplex", "box", "permutahedron"])
+@pytest.mark.parametrize("X", [ds.simplex(5), ds.capped_simplex(14, 4), ds.cube(3), ds.permutahedron(4)], ids=str)
 @pytest.mark.parametrize("value", [1e300, -1e300, 1.7e308])
-def test_huge_feedback_does_not_overflow(name, value):
-    X = named(name)
+def test_huge_feedback_does_not_overflow(X, value):
     learner = Exp2(X, box_losses(X.shape), 12, seed=0, replicas=3, noise_scale=1.0)
     for sign in (1, 1, -1) * 4:
         assert np.isfinite(learner.act()).all()
@@ -416,7 +434,7 @@ REGRET = {
         lambda T: 0.5 * gap_losses(2, T, 0, 1.0),
     ),
     "2-sets": (
-        lambda T: Exp2(ds.capped_simplex(3, 2), box_losses(3, -0.5, 0.5), T),
+        lambda T: Exp2(ActionSet(ds.capped_simplex(3, 2), KSets(3, 2)), box_losses(3, -0.5, 0.5), T),
         1500,
         lambda T: 0.5 * gap_losses(3, T, 2, 1.0),
     ),
@@ -465,7 +483,7 @@ def test_the_reduction_runs_secure_and_simulated():
 
 
 def test_the_reduction_runs_on_matrices_and_families():
-    for X in (ds.birkhoff(3), ds.capped_simplex(5, 2), ds.cube(3)):
+    for X in (ds.birkhoff(3), ds.capped_simplex(14, 4), ds.cube(3)):
         bandit = PrivateBandit(Exp2(X, box_losses(X.shape), 30), epsilon=1.0, seed=0)
         for _ in range(30):
             bandit.update(float(bandit.act().sum() / 20))
