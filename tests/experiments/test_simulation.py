@@ -345,6 +345,7 @@ print("bit-identical")
 """
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_a_random_round_resumes_to_the_same_bits(tmp_path):
     """SIGKILL at a random round, ten times, over different learners and sets."""
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial import HalfspaceIntersection
 
 from dpcvx import LossSet
-from dpcvx.sets.bodies import GeneralBody, PointsBody
+from dpcvx.sets.bodies import GeneralBody, MatrixBallBody, PointsBody
 
 NORMS = (1, 2, np.inf)
 
@@ -64,9 +64,10 @@ def test_norm_balls_by_dense_sampling(center, q):
         assert Y.diameter(p).kind == "exact"
 
 
-def test_random_polytopes_are_never_underestimated():
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_random_polytopes_are_never_underestimated(count):
     ratios = []
-    for seed in range(200):
+    for seed in range(count):
         rng = np.random.default_rng(seed)
         n, m = 2 + seed % 4, 8 + seed % 9
         A, b = rng.standard_normal((m, n)), rng.uniform(0.3, 1.5, m)
@@ -149,3 +150,32 @@ def test_clipping_keeps_the_symmetry_of_the_variable():
     Y = LossSet(L, [L >= 0, L <= 1])
     clipped = Y.clip(np.array([[0.5, 3.0], [-1.0, 0.2]]))
     assert np.array_equal(clipped, clipped.T) and Y.contains(clipped)
+
+
+@pytest.mark.parametrize("norm", ["normNuc", "sigma_max"])
+def test_matrix_balls_are_measured_by_their_singular_values(norm):
+    """Against the extreme points of the balls, sampled: never below, and attained where it says exact."""
+    rng = np.random.default_rng(5)
+    l = cp.Variable((3, 2), name="l")  # noqa: E741
+    center = np.array([[1.0, 0], [0, -1], [0.5, 0.5]])
+    for middle in (np.zeros((3, 2)), center):
+        Y = LossSet(l, [getattr(cp, norm)(l - middle) <= 2])
+        assert isinstance(Y._body, MatrixBallBody)
+        U, V = (np.linalg.qr(rng.standard_normal((4000, k, k)))[0] for k in (3, 2))
+        if norm == "normNuc":
+            points = middle + 2 * U[:, :, :1] @ V[:, :1, :]
+        else:
+            points = middle + 2 * U[:, :, :2] @ V
+        flat = Y.flatten(points)
+        for p in NORMS:
+            assert np.linalg.norm(flat, p, axis=1).max() <= float(Y.radius(p)) * (1 + 1e-12)
+            reach = 2 * np.linalg.norm(flat - Y.flatten(middle), p, axis=1).max()  # the ball is symmetric
+            assert reach <= float(Y.diameter(p)) * (1 + 1e-12)
+            if Y.diameter(p).kind == "exact":
+                assert reach >= 0.9 * float(Y.diameter(p))
+        x = rng.standard_normal((3, 2))
+        low, high = Y.range(x)
+        values = (points * x).sum(axis=(1, 2))
+        assert low <= values.min() and values.max() <= high
+        assert high == pytest.approx(np.sum(x * Y.argmin(-x)), abs=1e-5)
+        assert Y.range(np.zeros((3, 2))) == pytest.approx((0.0, 0.0))
