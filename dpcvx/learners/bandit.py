@@ -4,16 +4,18 @@ A bandit learner is not private by itself; `PrivateBandit` makes it so. It is to
 its feedback carries Laplace noise of that scale, and returns a learner tuned for it.
 """
 
+import math
 from abc import abstractmethod
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
-from dpcvx.privacy.plan import whole
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
 
@@ -47,12 +49,12 @@ class Bandit(Player):
                 raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         if not (np.isfinite(noise_scale) and noise_scale >= 0):
             raise ValueError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
-        self.sizes = Sizes(decision_set, loss_set)
+        self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self._rng = np.random.default_rng(seed)
-        self._rounds = 0
+        self._over: tuple[int, Any] = (0, None)  # rounds, and what the learner knows after them
 
     @property
     def name(self) -> str:
@@ -60,32 +62,39 @@ class Bandit(Player):
 
     @property
     def rounds(self) -> int:
-        return self._rounds
+        return self._over[0]
+
+    @property
+    def _state(self) -> Any:
+        """What the last `_take` returned; None before the first."""
+        return self._over[1]
 
     def _decide(self) -> Array:
-        if self._rounds >= self.horizon:
+        if self._over[0] >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
         return self._play()
 
     def _learn(self, feedback: Any) -> None:
-        value = np.asarray(feedback)
-        if value.shape not in ((), self.leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
-            raise ValueError(f"The feedback must be finite numbers of shape {self.leading or ()}, not {feedback!r}.")
-        self._take(np.broadcast_to(value.astype(float), self.leading))
-        self._rounds += 1
+        after = self._take(read_feedback(feedback, self.leading))
+        self._over = (self._over[0] + 1, after)
 
     @abstractmethod
     def _play(self) -> Array:
         """An action, drawn by the learner."""
 
     @abstractmethod
-    def _take(self, value: Array) -> None:
-        """Learn from the feedback (leading axes)."""
+    def _take(self, value: Any) -> Any:
+        """The state after the feedback (leading axes), which changes nothing by itself."""
 
     @property
     @abstractmethod
     def regret_bound(self) -> RegretBound | None:
         """The proved bound of the expected regret over the horizon, against oblivious losses."""
+
+    @property
+    def uncapped_bound(self) -> float:
+        """The same before it is capped by the largest regret there is; infinity where none is proved."""
+        return math.inf if self.regret_bound is None else self.regret_bound.total
 
     @abstractmethod
     def _own(self) -> dict[str, Any]:
@@ -104,7 +113,8 @@ class Bandit(Player):
 
     def with_noise(self, scale: float, rounds: int) -> Self:
         """A new learner tuned for `rounds` rounds of feedback with Laplace noise of that scale."""
-        return self._again(noise_scale=scale, horizon=rounds, seed=self._rng.spawn(1)[0])
+        replicas = self.leading[0] if self.leading else None
+        return self._again(noise_scale=scale, horizon=rounds, seed=self._rng.spawn(1)[0], replicas=replicas)
 
     def simulated(self, replicas: int | None, seed: int | np.random.Generator) -> Self:
         """A new learner of the same settings that has seen nothing, with replicas."""
@@ -122,3 +132,23 @@ class Bandit(Player):
 
     def __repr__(self) -> str:
         return f"{self.name}({self.decision_set.name}, round {self.rounds} of {self.horizon})"
+
+
+@lru_cache(maxsize=16)
+def sizes_of(decision_set: DecisionSet, loss_set: LossSet) -> Sizes:
+    """The sizes of a pair of sets, measured once for all learners on it."""
+    return Sizes(decision_set, loss_set)
+
+
+def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
+    """Feedback as finite floating-point numbers, one for each replica.
+
+    Raises:
+        ValueError: where it is anything else.
+    """
+    if not leading and isinstance(feedback, float) and math.isfinite(feedback):
+        return np.float64(feedback)
+    value = np.asarray(feedback)
+    if value.shape not in ((), leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
+        raise ValueError(f"The feedback must be finite numbers of shape {leading}, not {feedback!r}.")
+    return np.broadcast_to(value.astype(float), leading)[()]

@@ -5,39 +5,46 @@ released with scalar Laplace noise, and the learner sees its mean. One loss ente
 the length of the interval: epsilon. Against oblivious losses the regret is B times that of the learner over T/B rounds
 of the averaged losses, with noise of scale D/(B epsilon), D the largest length.
 
-The paper's vector noise <Z, action> has scale B_diff/epsilon, B_diff the largest <l - l', x>/|x|_inf, bounded here by
-the 1-norm diameter of the loss set; it exists in simulation, for comparison.
+Vector noise is the paper's <Z, action>; it exists in simulation, for comparison, and without a bound.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
+from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
+from dpcvx.learners.bandit import read_feedback, sizes_of
 from dpcvx.learners.checkpoint import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.feedback import SLACK, NoisyFeedback
-from dpcvx.privacy.plan import whole
+from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
+from dpcvx.privacy.sensitivity import Grid, check_neighbours
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.sizes import Sizes
 
 NOISES = ("scalar", "vector")
+_OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a private bandit stands: rounds that are over, the batch at work, its action and its sum of feedback."""
+    """Where a private bandit stands: rounds that are over, and the batch at work.
+
+    Attributes:
+        played: rounds of the batch; total: the sum of their clipped feedback.
+        releasing: whether the sum is on its way to the learner; where that is interrupted, nothing follows.
+    """
 
     rounds: int
-    played: int  # rounds of the batch
-    action: Array | None
-    interval: tuple[Array, Array]
-    total: Array
+    played: int = 0
+    action: Array | None = None
+    interval: Interval = (0, 0)
+    total: Any = 0
+    releasing: bool = False
 
 
 class PrivateBandit(Player):
@@ -57,6 +64,7 @@ class PrivateBandit(Player):
     """
 
     sees = "value"
+    comparison: tuple[str, ...] = ()  # lines on the learners among which this one was chosen
 
     def __init__(
         self,
@@ -81,61 +89,66 @@ class PrivateBandit(Player):
         self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
         self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
         self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
-        self.epsilon, self.noise, self.neighbours = float(epsilon), noise, neighbours
+        self.epsilon, self.noise, self.neighbours = float(epsilon), noise, check_neighbours(neighbours)
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
-        self.sizes = Sizes(self.decision_set, self.loss_set)
+        self.sizes = sizes_of(self.decision_set, self.loss_set)
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
-        self._given, self._batch = learner, batch
-        rng = None if seed is None else np.random.default_rng(seed)
-        if rng is None and self.leading:
+        self._rng = None if seed is None else np.random.default_rng(seed)
+        if self._rng is None and self.leading:
             raise ValueError("replicas are for simulation; give a seed.")
-        self._rng = rng
-        self._feedback = NoisyFeedback(
-            self.loss_set, self.sizes.magnitude, self.epsilon, neighbours, self.rounds_per_person, rng
-        )
+        self._given = learner
         self.batch = self._chosen_batch(batch)
-        self._learner = self._tuned(self.batch)
-        self._torn = False
-        self._turn = Turn(0, 0, None, (np.zeros(()), np.zeros(())), np.zeros(self.leading))
-        self.lineage = Lineage() if seed is None else None
+        self._learner = self._tuned(self.batch) if self._tunable else learner
+        self._feedback = self._noise()
+        self._turn = Turn(0)
+        self.lineage = Lineage() if self._rng is None else None
 
     # calibration
 
     @property
-    def _largest_moved(self) -> float:
-        """How far one person moves the sum of a batch at most, in the units of the feedback."""
-        one = self.sizes.feedback_range if self.neighbours == "replace" else self.sizes.magnitude
-        if self.noise == "vector":  # <Z, x> has deviation sqrt(2) lambda |x|_2: as a scalar Laplace of that scale
-            lam = float(self.loss_set.diameter(1) if self.neighbours == "replace" else self.loss_set.radius(1))
-            return self.rounds_per_person * lam * self.decision_set.norm_bound(2)
-        return self.rounds_per_person * one + 2 * self._feedback.grid.step
+    def _tunable(self) -> bool:
+        return hasattr(self._given, "with_noise")
+
+    def _noise(self) -> Feedback:
+        people = self.neighbours, self.rounds_per_person
+        if self._rng is None:
+            return SecureFeedback(self.loss_set, self.epsilon, self._grid(self.batch), *people)
+        kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
+        return kind(self.loss_set, self.epsilon, self._rng, *people)
+
+    @property
+    def _moved(self) -> float:
+        """How far one person moves the sum of a batch at most.
+
+        Vector noise <Z, x> has deviation sqrt(2) lambda |x|_2, as scalar noise of scale lambda |x|_2 has.
+        """
+        replace = self.neighbours == "replace"
+        one = self.sizes.feedback_range if replace else self.sizes.magnitude
+        if self.noise == "vector":
+            size = self.loss_set.diameter(1) if replace else self.loss_set.radius(1)
+            one = float(size) * self.decision_set.norm_bound(2)
+        return self.rounds_per_person * one * _OUTWARD
+
+    def _grid(self, batch: int) -> Grid:
+        return feedback_grid(self.sizes.magnitude, batch, self._moved / self.epsilon)
 
     def _scale(self, batch: int) -> float:
-        """The largest scale of the noise on the mean of a batch."""
-        return self._largest_moved / (self.epsilon * batch) * SLACK
+        """The largest scale of the noise on the sum of a batch; rounding its ends adds at most a unit."""
+        return (self._moved + self.rounds_per_person * self._grid(batch).step) / self.epsilon
 
     def _tuned(self, batch: int) -> Any:
-        if not hasattr(self._given, "with_noise"):
-            return self._given
-        made = self._given.with_noise(self._scale(batch), math.ceil(self.horizon / batch))
-        return (
-            made.simulated(self.leading[0], self._rng.spawn(1)[0]) if self.leading and self._rng is not None else made
-        )
+        return self._given.with_noise(self._scale(batch) / batch, math.ceil(self.horizon / batch))
 
     def _chosen_batch(self, batch: int | str) -> int:
         if batch != "auto":
-            return min(whole(batch, "batch"), self.horizon)  # type: ignore[arg-type]  # `whole` refuses strings
-        magnitude = max(self.sizes.magnitude, 1e-300)
-        best = min(self.horizon, max(1, round(math.sqrt(2) * self._largest_moved / (magnitude * self.epsilon))))
-        if not hasattr(self._given, "with_noise"):
+            return min(whole(batch, "batch"), self.horizon)
+        # the best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain
+        ratio = math.sqrt(2) * self._moved / (max(self.sizes.magnitude, 1e-300) * self.epsilon)
+        best = max(1, round(min(ratio, self.horizon)))
+        if not self._tunable:
             return best
-        candidates = sorted({1, best, max(1, best // 2), min(self.horizon, 2 * best), min(self.horizon, 4 * best)})
-        return min(candidates, key=lambda B: (self._total(B), B))
-
-    def _total(self, batch: int) -> float:
-        """B times the bound of the learner over T/B rounds."""
-        inner = self._given.with_noise(self._scale(batch), math.ceil(self.horizon / batch)).regret_bound
-        return float("inf") if inner is None else batch * inner.total
+        near = {1, best} | {max(1, min(self.horizon, round(best * 2.0**k))) for k in (-2, -1, -0.5, 0.5, 1, 2, 3)}
+        return min(sorted(near), key=lambda B: B * _uncapped(self._tuned(B)))
 
     # play
 
@@ -153,12 +166,13 @@ class PrivateBandit(Player):
         turn = self._turn
         if turn.action is None:
             action = self._checked(self._learner.act())
-            self._turn = turn = Turn(turn.rounds, 0, action, self._feedback.interval(action), np.zeros(self.leading))
+            self._turn = turn = Turn(turn.rounds, action=action, interval=self._feedback.interval(action))
         assert turn.action is not None
         return turn.action.copy()
 
     def _check(self) -> None:
-        if self._torn:
+        self._feedback.check_process()
+        if self._turn.releasing:
             raise ProtocolError("A release was interrupted; this learner releases nothing more.")
         if self._turn.rounds >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
@@ -174,45 +188,37 @@ class PrivateBandit(Player):
         return point
 
     def _learn(self, feedback: Any) -> None:
-        value = np.asarray(feedback)
-        if value.shape not in ((), self.leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
-            raise ValueError(f"The feedback must be finite numbers of shape {self.leading or ()}, not {feedback!r}.")
+        value = read_feedback(feedback, self.leading)
         self._check()
         turn = self._turn
-        units = self._feedback.units(np.broadcast_to(value.astype(float), self.leading), turn.interval)
-        total, played, rounds = turn.total + units, turn.played + 1, turn.rounds + 1
+        total = turn.total + self._feedback.clipped(value, turn.interval)
+        rounds, played = turn.rounds + 1, turn.played + 1
         if played < self.batch:
-            self._turn = Turn(rounds, played, turn.action, turn.interval, total)
+            self._turn = replace(turn, rounds=rounds, played=played, total=total)
             return
-        self._torn = True  # until the learner has seen it: a second release of the batch would cost epsilon again
+        self._turn = replace(turn, releasing=True)  # until the learner has it: a second release would cost epsilon too
         if rounds < self.horizon:
-            self._learner.update(self._released(total, turn))
-        self._turn = Turn(rounds, 0, None, turn.interval, np.zeros(self.leading))
-        self._torn = False
-
-    def _released(self, total: Array, turn: Turn) -> Any:
-        if self.noise == "vector":
-            assert self._rng is not None and turn.action is not None
-            lam = self._largest_moved / (self.epsilon * self.decision_set.norm_bound(2))
-            noise = self._rng.laplace(0.0, lam, turn.action.shape) * turn.action
-            mean = (total * self._feedback.grid.step + noise.reshape(*self.leading, -1).sum(axis=-1)) / self.batch
-        else:
-            mean = self._feedback.release(total, turn.interval) / self.batch
-        return mean if self.leading else float(mean)
+            assert turn.action is not None
+            self._learner.update(self._feedback.release(total, turn.action, turn.interval) / self.batch)
+        self._turn = Turn(rounds)
 
     # promises
 
     @property
+    def uncapped_bound(self) -> float:
+        """B times the bound of the learner for noisy feedback; infinity where it states none."""
+        return self.batch * _uncapped(self._learner) if self._tunable and self.noise == "scalar" else math.inf
+
+    @property
     def regret_bound(self) -> RegretBound | None:
-        """B times the bound of the learner for noisy feedback; None for a learner that states none."""
-        inner = getattr(self._learner, "regret_bound", None) if hasattr(self._given, "with_noise") else None
-        base = getattr(self._given, "regret_bound", None)
-        if inner is None or base is None:
+        """The same capped by the largest regret there is; learning is what the learner pays without noise."""
+        total = self.uncapped_bound
+        if math.isinf(total):
             return None
-        largest = self.horizon * self.sizes.variation
-        total = min(self.batch * inner.total, largest)
-        learning = min(base.total, total)
-        return RegretBound(learning, total - learning, self.horizon, f"{inner.theorem}; batches of {self.batch}")
+        total = min(total, self.horizon * self.sizes.variation)
+        learning = min(_uncapped(self._given), total)
+        theorem = getattr(self._learner.regret_bound, "theorem", self.name)
+        return RegretBound(learning, total - learning, self.horizon, f"{theorem}; batches of {self.batch}")
 
     @property
     def certificate(self) -> Certificate:
@@ -228,12 +234,12 @@ class PrivateBandit(Player):
             releases_per_loss=1,
             terms_per_prefix=1,
             noise="Laplace",
-            scale=self._scale(1),
-            prefix_deviation=math.sqrt(2) * self._scale(1),
-            sensitivity=self._largest_moved,
+            scale=self._scale(self.batch),
+            prefix_deviation=math.sqrt(2) * self._scale(self.batch),
+            sensitivity=self._scale(self.batch) * self.epsilon / self.rounds_per_person,
             sensitivity_norm=1,
             sensitivity_kind="bound",
-            grid=self._feedback.grid.step,
+            grid=self._grid(self.batch).step,
             secure=self._rng is None,
             horizon=self.horizon,
             rounds=self.rounds,
@@ -245,7 +251,16 @@ class PrivateBandit(Player):
         return certificate
 
     def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
-        """A new simulation of the same settings that has seen nothing, with replicas."""
+        """A new simulation of the same settings that has seen nothing, with replicas.
+
+        Raises:
+            ValueError: where the learner itself has no method of this name.
+        """
+        if not hasattr(self._given, "simulated"):
+            raise ValueError(
+                f"The learner {type(self._given).__name__} has no method simulated(replicas, seed); give simulate a "
+                "function of a seed that makes the private learner."
+            )
         own, noise = np.random.default_rng(seed).spawn(2)
         return type(self)(
             self._given.simulated(replicas, own),
@@ -267,7 +282,8 @@ class PrivateBandit(Player):
         lines = [
             f"{self.name} on {self.decision_set.name}",
             f"  batch            {self.batch} rounds",
-            f"  regret           {'no bound is stated: the learner has no with_noise' if bound is None else bound}",
+            f"  regret           {'no bound is stated' if bound is None else bound}",
+            *(f"  compared         {line}" for line in self.comparison),
         ]
         return "\n".join([*lines, inner, str(self.certificate)])
 
@@ -283,3 +299,9 @@ def _needed(given: Any, learner: Any, name: str, kind: type) -> Any:
     if not isinstance(value, kind) and kind is not int:
         raise ValueError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
     return value
+
+
+def _uncapped(learner: Any) -> float:
+    """A learner's proved bound before it is capped, where it says so; infinity where it states none."""
+    bound = getattr(learner, "regret_bound", None)
+    return float(getattr(learner, "uncapped_bound", math.inf if bound is None else bound.total))

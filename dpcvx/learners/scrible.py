@@ -7,10 +7,15 @@ With H = C C' the Hessian of the barrier at the point w, on the n-dimensional af
 which is unbiased on the tangent space, since E[u u'] = I/n and E u = 0. The estimate has dual local norm n |v|. The
 next point is the argmin of eta <sum of estimates, w> + R(w), by at least one Newton step in every round and more while
 the decrement exceeds 1/12; rounds with eta n |v| >= 1/8 go on to 1e-6. One factorisation serves the sample at a point
-and the step from it.
+and the step from it, and since H^-1 C u = C'^-1 u is the displacement that was played, so does one solution.
+
+Who chooses losses after seeing the action can drive w to the boundary exponentially fast, where arithmetic ends. An
+estimate that would take it so far is dropped; against losses fixed in advance the sum stays below (nu T log T)^(1/2)/n
+in expectation, far from there.
 """
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,16 +23,44 @@ from dpcvx.arrays import Array
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.charts import Factor
+from dpcvx.sets.batch_newton import minimise_all
+from dpcvx.sets.charts import Chart, Factor
+from dpcvx.sets.dikin import DikinEllipsoid
+from dpcvx.sets.newton import minimise
 
 RADIUS = 1 - 1e-9  # of the ellipsoid that is played on, against rounding
 DECREMENT = 1 / 12  # above which another Newton step follows
-_EXACT = 1e-6  # the same after a large step
-_LARGE = 1 / 8  # eta n |v| from which on a step counts as large
-_NEWTON = 200
+EXACT = 1e-6  # the same after a large step
+LARGE = 1 / 8  # eta n |v| from which on a step counts as large
+FULL = 1 / 4  # decrement below which a Newton step is not damped
+FAR = 1e6  # eta times the sum of estimates, in the norm of the centre: beyond it, next to the boundary, rounding rules
+_NEWTON = 100
 _THEOREM = "SCRiBLe with one Newton step: nu log T/eta + 1.21 eta n^2 T V + 3.75 M eta^2 n^2 T V + 4 M"
-SAMPLING = ("direction", "cholesky", "eigen")
+SAMPLING = {"direction": "sphere", "cholesky": "cholesky", "eigen": "eigen"}  # and what Dikin ellipsoids call it
 PLAYS = ("points", "vertices")
+
+
+class Iterate(NamedTuple):
+    """A point of barrier FTRL on joint coordinates, factorised, and the way on from it.
+
+    Attributes:
+        linear: eta times the sum of the estimates.
+        gradient: of <linear, z> + F at z.
+        step: H^-1 gradient, which a Newton step subtracts.
+        mean: of the past feedback.
+    """
+
+    z: Array
+    factor: Factor
+    linear: Array
+    gradient: Array
+    step: Array
+    mean: Any
+
+    @property
+    def left(self) -> Any:
+        """The Newton decrement."""
+        return _norm(self.gradient, self.step)
 
 
 class SCRiBLe(Bandit):
@@ -67,11 +100,12 @@ class SCRiBLe(Bandit):
         self._given_rate = learning_rate
         self.learning_rate = learning_rate or self._tuned_rate()
         chart = decision_set.chart
-        self._z = np.zeros((*self.leading, chart.size))
-        self._estimates = np.zeros((*self.leading, chart.width))  # the sum of estimates
-        self._factor: Factor | None = None
-        self._measure = np.zeros((*self.leading, chart.width))  # n C u of the last action
-        self._mean = np.zeros(self.leading)
+        if chart.dim:
+            z = linear = np.zeros((*self.leading, chart.size))
+            factor = chart.factor(z)
+            start = Iterate(z, factor, linear, factor.gradient, factor.solve(factor.gradient), 0.0 * z[..., 0])
+            self._over = (0, start)
+        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and n C u of the last action
 
     @property
     def _magnitude(self) -> float:
@@ -81,7 +115,7 @@ class SCRiBLe(Bandit):
     @property
     def _noise_reach(self) -> float:
         """b: what the noise exceeds in one round with probability T^-2."""
-        return 2 * self.noise_scale * float(np.log(max(self.horizon, 2)))
+        return 2 * self.noise_scale * math.log(max(self.horizon, 2))
 
     @property
     def _second_moment(self) -> float:
@@ -90,104 +124,84 @@ class SCRiBLe(Bandit):
 
     @property
     def _range(self) -> float:
-        return self.decision_set.nu * float(np.log(max(self.horizon, 2)))
+        """nu log T: of the barrier, up to the comparator moved inward by 1/T."""
+        return self.decision_set.nu * math.log(max(self.horizon, 2))
 
     def _tuned_rate(self) -> float:
-        n, M = self.decision_set.dim, self._magnitude
-        if not n or not M + self._noise_reach:
+        n, largest = self.decision_set.dim, self._magnitude + self._noise_reach
+        if not n or not largest:
             return 1.0
-        best = float(np.sqrt(self._range / (n * n * self.horizon * self._second_moment)))
-        return min(best, 1 / (2 * n * (M + self._noise_reach)))
+        return min(math.sqrt(self._range / (n * n * self.horizon * self._second_moment)), 1 / (2 * n * largest))
+
+    @property
+    def uncapped_bound(self) -> float:
+        n, M, T, eta = self.decision_set.dim, self.sizes.magnitude, self.horizon, self.learning_rate
+        if not n:
+            return 0.0
+        if eta * n * (self._magnitude + self._noise_reach) > 0.5 * (1 + 1e-12):
+            return math.inf
+        second = eta * n * n * T * self._second_moment
+        ends = 2 * M * (2 if self.noise_scale else 1)  # the comparator moved inward; noise beyond its reach
+        return self._range / eta + 1.21 * second + 3.75 * M * eta * second + ends
 
     @property
     def regret_bound(self) -> RegretBound | None:
-        n, M, T, eta = self.decision_set.dim, self._magnitude, self.horizon, self.learning_rate
-        largest = T * self.sizes.variation
-        if not n:
-            return RegretBound(0.0, 0.0, T, _THEOREM)
-        if eta * n * (M + self._noise_reach) > 0.5 * (1 + 1e-12):
+        total = self.uncapped_bound
+        if math.isinf(total):
             return None
-        second = eta * n * n * T * self._second_moment
-        ends = 2 * self.sizes.magnitude * (2 if self.noise_scale else 1)  # moving the comparator inward; rare noise
-        total = self._range / eta + 1.21 * second + 3.75 * self.sizes.magnitude * eta * second + ends
-        return RegretBound(min(total, largest), 0.0, T, _THEOREM)
+        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, _THEOREM)
 
-    def _factored(self) -> Factor:
-        if self._factor is None:
-            self._factor = self.decision_set.chart.factor(self._z)
-        return self._factor
-
-    def _directions(self, factor: Factor) -> tuple[Array, Array]:
-        """A random C'^-1 u and the matching C u, for one unit vector u for each replica."""
-        n = self.decision_set.dim
-        if self.sampling == "eigen":
-            return self._eigenpole(factor)
-        if self.sampling == "direction":
-            u = self._rng.standard_normal((*self.leading, n))
-            u /= np.sqrt((u * u).sum(axis=-1, keepdims=True))
-        else:
-            u = np.zeros((*self.leading, n))
-            pole = self._rng.integers(n, size=self.leading)
-            sign = self._rng.choice([-1.0, 1.0], size=self.leading)
-            np.put_along_axis(u, np.asarray(pole)[..., None], np.asarray(sign)[..., None], axis=-1)
-        return factor.half_solve(u), factor.half_apply(u)
-
-    def _eigenpole(self, factor: Factor) -> tuple[Array, Array]:
-        """lambda^-1/2 q and lambda^1/2 q for a random eigenpair of the Hessian on the tangent space."""
-        chart = self.decision_set.chart
-        basis = np.linalg.qr(chart.tangent_basis())[0]
-        units = np.broadcast_to(
-            basis.T.reshape(-1, *(1,) * len(self.leading), chart.width), (basis.shape[1], *self.leading, chart.width)
-        )
-        S = np.moveaxis(factor.apply(units), 0, -1)
-        values, vectors = np.linalg.eigh(np.swapaxes(basis, -1, -2) @ S)
-        pole = np.asarray(self._rng.integers(self.decision_set.dim, size=self.leading))
-        sign = np.asarray(self._rng.choice([-1.0, 1.0], size=self.leading))
-        q = np.take_along_axis(vectors, pole[..., None, None], axis=-1)[..., 0] @ basis.T * sign[..., None]
-        root = np.sqrt(np.take_along_axis(values, pole[..., None], axis=-1))
-        return q / root, q * root
+    @property
+    def ellipsoid(self) -> DikinEllipsoid:
+        """The Dikin ellipsoid from which the next action is drawn; `poles` lists the choices of "cholesky", "eigen"."""
+        X = self.decision_set
+        return DikinEllipsoid(X.chart, self._state.factor, X.unflatten, X.flatten)
 
     def _play(self) -> Array:
         X, chart = self.decision_set, self.decision_set.chart
         if not X.dim:
             return X.unflatten(np.broadcast_to(chart.x0, (*self.leading, X.size)).copy())
-        step, measure = self._directions(self._factored())
-        self._measure = measure * (X.dim / RADIUS)
-        point = X.unflatten(chart.point(self._z) + RADIUS * chart.push(step))
+        at: Iterate = self._state
+        if self.sampling == "direction":
+            u = self._rng.standard_normal((*self.leading, X.dim))
+            u /= math.sqrt(u.dot(u)) if u.ndim == 1 else np.sqrt((u * u).sum(axis=-1, keepdims=True))
+        else:
+            u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
+        displacement = at.factor.half_solve(u)
+        u *= X.dim / RADIUS
+        self._drawn = displacement, at.factor.half_apply(u)
+        if chart.auxiliaries:
+            point = X.unflatten(chart.point(at.z) + RADIUS * chart.push(displacement))
+        else:
+            point = X.unflatten(chart.point(at.z + RADIUS * displacement))
         if self.play == "points":
             return point
         if not self.leading:
             return X.sample_vertex(point, self._rng)
         return np.stack([X.sample_vertex(one, self._rng) for one in point])
 
-    def _take(self, value: Array) -> None:
-        if not self.decision_set.dim:
-            return
-        centred = value - self._mean if self.baseline else value
-        estimates = self._estimates + np.asarray(centred)[..., None] * self._measure
-        exact = bool(np.max(np.abs(centred)) * self.learning_rate * self.decision_set.dim >= _LARGE)
-        z, factor = self._moved(estimates, _EXACT if exact else DECREMENT)
+    def _take(self, value: Any) -> Iterate | None:
+        if self._drawn is None:
+            return None
+        X, at = self.decision_set, self._state
+        displacement, measure = self._drawn
+        centred = value - at.mean if self.baseline else value
+        mean = at.mean
         if self.baseline:
             M = self.sizes.magnitude
-            self._mean = np.clip(self._mean + (value - self._mean) / (self._rounds + 1), -M, M)
-        self._estimates, self._z, self._factor = estimates, z, factor
-
-    def _moved(self, estimates: Array, threshold: float) -> tuple[Array, Factor]:
-        """Newton steps from the present point toward the argmin for new estimates: one, and more where needed."""
-        chart = self.decision_set.chart
-        linear = self.learning_rate * chart.joint(estimates)
-        z, factor = self._z, self._factored()
-        step, left = _newton(factor, linear)
-        going = np.ones(self.leading, dtype=bool)
-        for _ in range(_NEWTON):
-            length = np.where(left < 0.25, 1.0, 1 / (1 + left)) * going
-            z = z + length[..., None] * step
-            factor = chart.factor(z)
-            step, left = _newton(factor, linear)
-            going = left > threshold
-            if not going.any():
-                break
-        return z, factor
+            mean = np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
+        rate = self.learning_rate * (centred[:, None] if self.leading else float(centred))
+        measure = X.chart.joint(measure)
+        linear = at.linear + rate * measure
+        if _norm(linear, linear).max() > FAR:
+            rate = rate * (_norm(linear, linear) <= FAR)[..., None]
+            linear = at.linear + rate * measure
+        ahead = at.factor.solve(rate * measure) if X.chart.auxiliaries else rate * (X.dim / RADIUS) * displacement
+        begun = Iterate(at.z, at.factor, linear, at.gradient + rate * measure, at.step + ahead, mean)
+        size = self.learning_rate * X.dim * abs(centred)
+        if self.leading:
+            return _settle_all(X.chart, begun, np.where(size >= LARGE, EXACT, DECREMENT))
+        return _settle(X.chart, begun, EXACT if size >= LARGE else DECREMENT)
 
     def _own(self) -> dict[str, Any]:
         return {
@@ -201,8 +215,47 @@ class SCRiBLe(Bandit):
         return [f"  plays            {self.play} by {self.sampling}, learning rate {self.learning_rate:.6g}"]
 
 
-def _newton(factor: Factor, linear: Array) -> tuple[Array, Array]:
-    """The Newton step of <linear, z> + F at factored points, and the decrements."""
-    gradient = linear + factor.gradient
-    step = -factor.solve(gradient)
-    return step, np.sqrt(np.maximum(-(gradient * step).sum(axis=-1), 0.0))
+def _norm(covector: Array, vector: Array) -> Any:
+    """<covector, vector>^(1/2), for each replica."""
+    if covector.ndim == 1:
+        return np.float64(math.sqrt(max(covector.dot(vector), 0.0)))
+    return np.sqrt(np.maximum((covector * vector).sum(axis=-1), 0.0))
+
+
+def _settle(chart: Chart, at: Iterate, threshold: float) -> Iterate:
+    """Newton steps toward the argmin: one, and more until the decrement is below the threshold."""
+    z, step, left = at.z, at.step, at.left
+    for _ in range(_NEWTON):
+        z = z - step if left < FULL else z - step / (1 + left)
+        factor = chart.factor(z)
+        gradient = at.linear + factor.gradient
+        step = factor.solve(gradient)
+        left = _norm(gradient, step)
+        if left <= threshold:
+            return Iterate(z, factor, at.linear, gradient, step, at.mean)
+    return _iterate(chart, minimise(chart, at.linear[chart.auxiliaries :]).z, at)
+
+
+def _settle_all(chart: Chart, at: Iterate, threshold: Array) -> Iterate:
+    """The same for replicas, each by itself."""
+    z, step, left = at.z, at.step, at.left
+    going = np.ones(len(z), dtype=bool)
+    for _ in range(_NEWTON):
+        damping = np.where(left < FULL, 1.0, 1 + left)
+        z = z - step * (going / damping)[:, None]
+        factor = chart.factor(z)
+        gradient = at.linear + factor.gradient
+        step = factor.solve(gradient)
+        left = _norm(gradient, step)
+        going = ~(left <= threshold)
+        if not going.any():
+            return Iterate(z, factor, at.linear, gradient, step, at.mean)
+    z[going] = minimise_all(chart, at.linear[going, chart.auxiliaries :])
+    return _iterate(chart, z, at)
+
+
+def _iterate(chart: Chart, z: Array, at: Iterate) -> Iterate:
+    """Another point for the same sum of estimates."""
+    factor = chart.factor(z)
+    gradient = at.linear + factor.gradient
+    return Iterate(z, factor, at.linear, gradient, factor.solve(gradient), at.mean)

@@ -1,12 +1,18 @@
 """Noise on the feedback of a bandit: the one number <loss, action> that a learner sees.
 
-Given the action, replacing the loss moves <loss, action> within its interval [lo, hi] over the loss set. Every value is
-clipped to that very interval, rounded to a grid and summed over a batch as an integer; Laplace noise of scale
-(hi - lo)/epsilon on the sum makes what follows private. The action is public by then, so the interval may depend on it.
+Given the action, replacing the loss moves <loss, action> within its interval [low, high] over the loss set. Every value
+is clipped to that very interval and summed over the rounds of the action; Laplace noise of scale (high - low)/epsilon
+on the sum makes what follows private. The action is public by then, so the interval may depend on it. Under "zero-out"
+values are clipped to the interval with 0, and move by at most its end farther from 0.
+
+Secure feedback is whole numbers from the clipped value to the noisy sum: the ends are rounded to a grid, a value is
+clipped to the rounded ends and rounded, so the interval is never shorter than what one loss can move.
 """
 
 import math
-from functools import lru_cache
+import os
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -15,72 +21,165 @@ from dpcvx.privacy.noise import Laplace, SecureSource
 from dpcvx.privacy.sensitivity import Grid, check_neighbours
 from dpcvx.sets import LossSet
 
-_SCALES = 64  # secure scales for each factor of 2; a scale is rounded up to one of them
-_FINE = 2.0**-30  # the grid, relative to the largest feedback
-SLACK = 2 ** (1 / _SCALES)  # how much a scale may be rounded up
+_FINE = 2.0**-40  # the grid, relative to the largest feedback
+_UP = 1 + 1e-12  # scales are rounded up
+Interval = tuple[Any, Any]  # whole units of the grid, or real numbers on leading axes
 
 
-class NoisyFeedback:
-    """Sums of feedback over the rounds of one action, released with noise.
+def feedback_grid(magnitude: float, batch: int, noise: float) -> Grid:
+    """A grid fine against the feedback, and coarse enough that no sum of 64-bit integers can overflow.
+
+    Args:
+        magnitude: an upper bound of |<loss, action>|.
+        batch: how many are summed.
+        noise: the largest scale of the noise.
+
+    Raises:
+        OverflowError: where feedback, batch and noise are too far apart for 64-bit integers.
+    """
+    if magnitude == 0:
+        return Grid(-30)
+    coarse = max(magnitude * batch, noise * 64) * 2.0**-58  # sums below 2^58 units, noise below 2^52
+    if not coarse <= magnitude * 2.0**-8 or not 1e-290 < magnitude < 1e290:
+        raise OverflowError(
+            f"Sums of {batch} values up to {magnitude:.3g} with noise {noise:.3g} do not fit into 64-bit integers on "
+            "any useful grid; shorten the batch, scale the losses or raise epsilon."
+        )
+    return Grid(math.ceil(math.log2(max(magnitude * _FINE, coarse))))
+
+
+class Feedback(ABC):
+    """Sums of the feedback of one action, released with noise.
 
     Args:
         loss_set: Y.
-        magnitude: an upper bound of |<loss, action>|.
         epsilon: of one release, for a person in `rounds_per_person` rounds.
         neighbours: "replace" or "zero-out".
-        rng: for simulation; None is secure.
     """
 
     def __init__(
-        self,
-        loss_set: LossSet,
-        magnitude: float,
-        epsilon: float,
-        neighbours: str = "replace",
-        rounds_per_person: int = 1,
-        rng: np.random.Generator | None = None,
+        self, loss_set: LossSet, epsilon: float, neighbours: str = "replace", rounds_per_person: int = 1
     ) -> None:
         self.loss_set, self.epsilon = loss_set, epsilon
         self.neighbours = check_neighbours(neighbours)
         self.rounds_per_person = rounds_per_person
-        self._rng = rng
-        self.grid = Grid(math.ceil(math.log2(magnitude * _FINE)) if magnitude > 0 else -30)
 
-    def interval(self, actions: Array) -> tuple[Array, Array]:
-        """The ends of the feedback of actions (on leading axes), in whole units of the grid."""
-        low, high = self.loss_set.ranges(actions)
-        return np.rint(low / self.grid.step), np.rint(high / self.grid.step)
+    def _ends(self, action: Array) -> tuple[Array, Array]:
+        low, high = self.loss_set.ranges(action)
+        if self.neighbours == "zero-out":
+            return np.minimum(low, 0.0), np.maximum(high, 0.0)
+        return low, high
 
-    def units(self, value: Array, interval: tuple[Array, Array]) -> Array:
-        """One round's feedback in whole units, clipped to its interval; under "zero-out" 0 stays 0."""
-        clipped = np.clip(np.rint(value / self.grid.step), *interval)
-        return np.where(value == 0, 0.0, clipped) if self.neighbours == "zero-out" else clipped
-
-    def moved(self, interval: tuple[Array, Array]) -> Array:
-        """How far one person moves the sum, in units."""
+    def moved(self, interval: Interval) -> Any:
+        """How far one person moves the sum of an action with this interval."""
         low, high = interval
-        one = high - low if self.neighbours == "replace" else np.maximum(np.abs(low), np.abs(high))
-        return np.asarray(self.rounds_per_person * one)
+        one = high - low if self.neighbours == "replace" else np.maximum(-low, high)
+        return self.rounds_per_person * one
 
-    def release(self, total: Array, interval: tuple[Array, Array]) -> Array:
-        """The sum of a batch with noise, in the units of the feedback; where nothing can move, nothing is drawn."""
+    @abstractmethod
+    def interval(self, action: Array) -> Interval:
+        """The ends of what is summed for an action."""
+
+    @abstractmethod
+    def clipped(self, value: Any, interval: Interval) -> Any:
+        """What one round's feedback adds to the sum."""
+
+    @abstractmethod
+    def release(self, total: Any, action: Array, interval: Interval) -> Any:
+        """The sum with noise, in the units of the feedback."""
+
+    @abstractmethod
+    def check_process(self) -> None:
+        """Refuse to go on after a fork, where noise is secure."""
+
+
+class SecureFeedback(Feedback):
+    """Exact integer noise on whole units of a grid.
+
+    It belongs to one process and holds a secure source, which is neither copied nor pickled but by `save`.
+    """
+
+    def __init__(
+        self, loss_set: LossSet, epsilon: float, grid: Grid, neighbours: str = "replace", rounds_per_person: int = 1
+    ) -> None:
+        super().__init__(loss_set, epsilon, neighbours, rounds_per_person)
+        self.grid = grid
+        self._process = os.getpid()
+        self._source = SecureSource(Laplace(1.0), 1)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _process=os.getpid())  # a loaded learner belongs to the process that loads it
+
+    def check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "A private learner was used after a fork; its state would be released twice. Make one in each process."
+            )
+
+    def interval(self, action: Array) -> Interval:
+        low, high = self._ends(action)
+        return round(float(low) / self.grid.step), round(float(high) / self.grid.step)
+
+    def moved(self, interval: Interval) -> int:
+        return int(super().moved(interval))
+
+    def clipped(self, value: Any, interval: Interval) -> int:
+        low, high = interval  # whole units
+        step = self.grid.step  # a power of 2: ends below 2^53 and their products with it are exact
+        return round(float(min(max(value, low * step), high * step)) / step)
+
+    def release(self, total: int, action: Array, interval: Interval) -> float:
+        self.check_process()
         moved = self.moved(interval)
-        if self._rng is not None:
-            return (total + self._rng.laplace(0.0, 1.0, total.shape) * moved / self.epsilon) * self.grid.step
         if not moved:
-            return np.asarray(total * self.grid.step)
-        source = _source(_rounded_up(float(moved) / self.epsilon))
-        if source.cost(int(moved)) > self.epsilon * (1 + 1e-11):
+            return total * self.grid.step  # nothing is drawn: no loss can change it
+        source = self._source = SecureSource(Laplace(moved / self.epsilon * _UP), 1)
+        if source.cost(moved) > self.epsilon * (1 + 1e-11):
             raise AssertionError("The release costs more than the certificate claims.")
-        exact = np.array([[int(total)]], dtype=np.int64)
-        return np.asarray(float(exact[0, 0] + source.draw(exact)[0, 0]) * self.grid.step)
+        exact = np.array([[total]], dtype=np.int64)
+        return float(exact[0, 0] + source.draw(exact)[0, 0]) * self.grid.step
 
 
-def _rounded_up(scale: float) -> float:
-    """The next of a few scales, so that a mechanism is not built anew for every action."""
-    return float(2.0 ** (math.ceil(math.log2(scale) * _SCALES + 1e-9) / _SCALES))
+class SimulatedFeedback(Feedback):
+    """NumPy's noise on real numbers, on leading axes: fast and reproducible, not private."""
+
+    def __init__(
+        self,
+        loss_set: LossSet,
+        epsilon: float,
+        rng: np.random.Generator,
+        neighbours: str = "replace",
+        rounds_per_person: int = 1,
+    ) -> None:
+        super().__init__(loss_set, epsilon, neighbours, rounds_per_person)
+        self._rng = rng
+
+    def check_process(self) -> None:
+        pass
+
+    def interval(self, action: Array) -> Interval:
+        return self._ends(action)
+
+    def clipped(self, value: Any, interval: Interval) -> Any:
+        low, high = interval
+        return np.minimum(np.maximum(value, low), high)
+
+    def release(self, total: Any, action: Array, interval: Interval) -> Any:
+        return total + self._rng.laplace(0.0, 1.0, np.shape(total)) * (self.moved(interval) / self.epsilon)
 
 
-@lru_cache(maxsize=1024)
-def _source(scale: float) -> SecureSource:
-    return SecureSource(Laplace(scale), 1)
+class VectorFeedback(SimulatedFeedback):
+    """The paper's noise <Z, action>, Z of scale B_diff/epsilon, for comparison.
+
+    B_diff, the largest <l - l', x>/|x|_inf, is bounded by the 1-norm diameter of the loss set.
+    """
+
+    @property
+    def scale(self) -> float:
+        """Of each entry of Z."""
+        size = self.loss_set.diameter(1) if self.neighbours == "replace" else self.loss_set.radius(1)
+        return self.rounds_per_person * float(size) / self.epsilon
+
+    def release(self, total: Any, action: Array, interval: Interval) -> Any:
+        noise = self._rng.laplace(0.0, self.scale, action.shape) * action
+        return total + noise.reshape(*np.shape(total), -1).sum(axis=-1)
