@@ -82,6 +82,8 @@ class PrivateBandit(Player):
     ) -> None:
         if not (np.isfinite(epsilon) and epsilon > 0):
             raise ValueError(f"epsilon must be a positive number, not {epsilon}.")
+        if not (callable(getattr(learner, "act", None)) and callable(getattr(learner, "update", None))):
+            raise ValueError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
         if noise not in NOISES:
             raise ValueError(f'noise must be "scalar" or "vector", not {noise!r}.')
         if noise == "vector" and seed is None:
@@ -147,7 +149,7 @@ class PrivateBandit(Player):
         best = max(1, round(min(ratio, self.horizon)))
         if not self._tunable:
             return best
-        near = {1, best} | {max(1, min(self.horizon, round(best * 2.0**k))) for k in (-2, -1, -0.5, 0.5, 1, 2, 3)}
+        near = {1} | {max(1, min(self.horizon, round(best * 2 ** (k / 2)))) for k in range(-4, 11)}
         return min(sorted(near), key=lambda B: B * _uncapped(self._tuned(B)))
 
     # play
@@ -178,12 +180,14 @@ class PrivateBandit(Player):
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
 
     def _checked(self, action: Any) -> Array:
-        X = self.decision_set
-        point = np.array(action, dtype=float)
+        """The learner's action as an array of its own; of replicas one is judged."""
+        X, point = self.decision_set, np.array(action)
+        if point.dtype.kind not in "biuf":
+            raise OracleError(f"The learner's action must be an array of numbers, not {action!r}.")
         if point.shape != (*self.leading, *X.shape):
             raise OracleError(f"The learner played an action of shape {point.shape}; expected {X.shape}.")
-        one = point[0] if self.leading else point
-        if not np.isfinite(point).all() or not X.contains(one, 1e-7):
+        point = point.astype(float, copy=False)
+        if not np.isfinite(point).all() or not X.contains(point[0] if self.leading else point, 1e-7):
             raise OracleError(f"The learner played a point outside the {X.name}.")
         return point
 

@@ -29,23 +29,22 @@ def pair(name):
     return X, box_losses(X.shape)
 
 
-def pushed(learner, action, covector):
+def pushed(learner, covector):
     """The largest feedback, signed so that the learner always takes the loss for the same one."""
-    ahead = float(np.sum(covector * (action - learner.ellipsoid.center)))
-    return learner.sizes.magnitude * (1.0 if ahead > 0 else -1.0)
+    return learner.sizes.magnitude * (1.0 if learner._drawn[0] @ covector > 0 else -1.0)
 
 
 def play_the_worst(learner, rounds, seed=0, looks=1):
     """Worst-case feedback, pushed or of random signs for some rounds each; what must hold after every round."""
     X = learner.decision_set
     rng = np.random.default_rng(seed)
-    covector = rng.standard_normal(X.shape)
+    covector = rng.standard_normal(X.chart.width)
     worst = 0.0
     for t in range(rounds):
         action = learner.act()
         if t % looks == 0:
             assert X.contains(action), t
-        value = pushed(learner, action, covector)
+        value = pushed(learner, covector)
         learner.update(value if t // 50 % 4 < 3 else learner.sizes.magnitude * rng.choice([-1.0, 1.0]))
         worst = max(worst, learner._state.left)
     return worst
@@ -209,7 +208,7 @@ BOUNDED = {
     "polytope": (lambda: ds.polytope(np.vstack([np.eye(2), -np.eye(2), [[1, 1]]]), [1, 1, 1, 1, 1]), ball_losses, 2048),
     "spectrahedron": (lambda: ds.spectrahedron(2), lambda: box_losses((2, 2), -0.5, 0.5), 2048),
     "entropy ball": (lambda: ds.entropy_ball(3, 0.3), lambda: box_losses(3), 4096),
-    "paths": (lambda: ds.flow_polytope(DAG, 0, 4), lambda: box_losses(9, 0, 1), 8192),
+    "paths": (lambda: ds.flow_polytope(DAG, 0, 4), lambda: box_losses(9), 8192),
 }
 
 
