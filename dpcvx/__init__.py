@@ -15,7 +15,18 @@ from dpcvx.errors import (
     UnsupportedConeError,
 )
 from dpcvx.experiments.simulation import Simulation, simulate
-from dpcvx.learners import FTPL, FTRL, Exp2, LogBarrierBandit, RegretBound, load, save
+from dpcvx.learners import (
+    FTPL,
+    FTRL,
+    Exp2,
+    LogBarrierBandit,
+    PrivateBandit,
+    RegretBound,
+    SCRiBLe,
+    load,
+    private_bandit,
+    save,
+)
 from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.privacy.audit import audit
 from dpcvx.sets import DecisionSet, LossSet
@@ -37,9 +48,11 @@ __all__ = [
     "LossOutOfSetError",
     "LossSet",
     "OracleError",
+    "PrivateBandit",
     "PrivateSums",
     "ProtocolError",
     "RegretBound",
+    "SCRiBLe",
     "Simulation",
     "ThinSetWarning",
     "UnboundedSetError",
@@ -48,6 +61,7 @@ __all__ = [
     "audit",
     "compose",
     "load",
+    "private_bandit",
     "save",
     "simulate",
 ]

@@ -162,10 +162,8 @@ def test_matrix_balls_are_measured_by_their_singular_values(norm):
         Y = LossSet(l, [getattr(cp, norm)(l - middle) <= 2])
         assert isinstance(Y._body, MatrixBallBody)
         U, V = (np.linalg.qr(rng.standard_normal((4000, k, k)))[0] for k in (3, 2))
-        if norm == "normNuc":
-            points = middle + 2 * U[:, :, :1] @ V[:, :1, :]
-        else:
-            points = middle + 2 * U[:, :, :2] @ V
+        rank = 1 if norm == "normNuc" else 2
+        points = middle + 2 * U[:, :, :rank] @ V[:, :rank, :]
         flat = Y.flatten(points)
         for p in NORMS:
             assert np.linalg.norm(flat, p, axis=1).max() <= float(Y.radius(p)) * (1 + 1e-12)
