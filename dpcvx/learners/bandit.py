@@ -151,4 +151,5 @@ def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
     value = np.asarray(feedback)
     if value.shape not in ((), leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
         raise ValueError(f"The feedback must be finite numbers of shape {leading}, not {feedback!r}.")
-    return np.broadcast_to(value.astype(float), leading)[()]
+    value = value.astype(float)
+    return value[()] if value.shape == leading else np.broadcast_to(value, leading)

@@ -17,7 +17,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
-from dpcvx.learners.bandit import read_feedback, sizes_of
+from dpcvx.learners.bandit import Bandit, read_feedback, sizes_of
 from dpcvx.learners.checkpoint import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
@@ -180,13 +180,15 @@ class PrivateBandit(Player):
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
 
     def _checked(self, action: Any) -> Array:
-        """The learner's action as an array of its own; of replicas one is judged."""
+        """The learner's action as a new array; learners of the package are trusted, of replicas one is judged."""
         X, point = self.decision_set, np.array(action)
         if point.dtype.kind not in "biuf":
             raise OracleError(f"The learner's action must be an array of numbers, not {action!r}.")
         if point.shape != (*self.leading, *X.shape):
             raise OracleError(f"The learner played an action of shape {point.shape}; expected {X.shape}.")
         point = point.astype(float, copy=False)
+        if isinstance(self._learner, Bandit):
+            return point
         if not np.isfinite(point).all() or not X.contains(point[0] if self.leading else point, 1e-7):
             raise OracleError(f"The learner played a point outside the {X.name}.")
         return point

@@ -99,7 +99,7 @@ class SCRiBLe(Bandit):
         self.sampling, self.baseline, self.play = sampling, bool(baseline), play
         self._given_rate = learning_rate
         self.learning_rate = learning_rate or self._tuned_rate()
-        chart = decision_set.chart
+        self._chart = chart = decision_set.chart
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
             factor = chart.factor(z)
@@ -158,18 +158,18 @@ class SCRiBLe(Bandit):
         return DikinEllipsoid(X.chart, self._state.factor, X.unflatten, X.flatten)
 
     def _play(self) -> Array:
-        X, chart = self.decision_set, self.decision_set.chart
-        if not X.dim:
+        X, chart, n = self.decision_set, self._chart, self._chart.dim
+        if not n:
             return X.unflatten(np.broadcast_to(chart.x0, (*self.leading, X.size)).copy())
         at: Iterate = self._state
         if self.sampling == "direction":
-            u = self._rng.standard_normal((*self.leading, X.dim))
-            u /= math.sqrt(u.dot(u)) if u.ndim == 1 else np.sqrt((u * u).sum(axis=-1, keepdims=True))
+            u = self._rng.standard_normal((*self.leading, n))
+            u /= math.sqrt(u.dot(u)) if not self.leading else np.sqrt((u * u).sum(axis=-1, keepdims=True))
         else:
             u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
         displacement = at.factor.half_solve(u)
-        u *= X.dim / RADIUS
-        self._drawn = displacement, at.factor.half_apply(u)
+        u *= n / RADIUS
+        self._drawn = displacement, chart.joint(at.factor.half_apply(u))
         if chart.auxiliaries:
             point = X.unflatten(chart.point(at.z) + RADIUS * chart.push(displacement))
         else:
@@ -181,27 +181,34 @@ class SCRiBLe(Bandit):
         return np.stack([X.sample_vertex(one, self._rng) for one in point])
 
     def _take(self, value: Any) -> Iterate | None:
-        if self._drawn is None:
+        at = self._state
+        if at is None:
             return None
-        X, at = self.decision_set, self._state
-        displacement, measure = self._drawn
-        centred = value - at.mean if self.baseline else value
         mean = at.mean
         if self.baseline:
             M = self.sizes.magnitude
-            mean = np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
-        rate = self.learning_rate * (centred[:, None] if self.leading else float(centred))
-        measure = X.chart.joint(measure)
-        linear = at.linear + rate * measure
-        if _norm(linear, linear).max() > FAR:
-            rate = rate * (_norm(linear, linear) <= FAR)[..., None]
-            linear = at.linear + rate * measure
-        ahead = at.factor.solve(rate * measure) if X.chart.auxiliaries else rate * (X.dim / RADIUS) * displacement
-        begun = Iterate(at.z, at.factor, linear, at.gradient + rate * measure, at.step + ahead, mean)
-        size = self.learning_rate * X.dim * abs(centred)
+            value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
+        move = self.learning_rate * value
+        large = abs(move) * self._chart.dim >= LARGE
         if self.leading:
-            return _settle_all(X.chart, begun, np.where(size >= LARGE, EXACT, DECREMENT))
-        return _settle(X.chart, begun, EXACT if size >= LARGE else DECREMENT)
+            return _settle_all(self._chart, self._pushed(at, move, mean), np.where(large, EXACT, DECREMENT))
+        return _settle(self._chart, self._pushed(at, float(move), mean), EXACT if large else DECREMENT)
+
+    def _pushed(self, at: Iterate, move: Any, mean: Any) -> Iterate:
+        """The iterate with eta times the estimate added to the sum, at the same point."""
+        assert self._drawn is not None
+        displacement, measure = self._drawn
+        along = move[:, None] if self.leading else move
+        estimate = along * measure
+        linear = at.linear + estimate
+        far = _norm(linear, linear) > FAR
+        if far.any() if self.leading else far:
+            return self._pushed(at, move * ~far if self.leading else 0.0, mean)
+        if self._chart.auxiliaries:
+            ahead = at.factor.solve(estimate)
+        else:
+            ahead = (along * (self._chart.dim / RADIUS)) * displacement
+        return Iterate(at.z, at.factor, linear, at.gradient + estimate, at.step + ahead, mean)
 
     def _own(self) -> dict[str, Any]:
         return {
@@ -218,7 +225,7 @@ class SCRiBLe(Bandit):
 def _norm(covector: Array, vector: Array) -> Any:
     """<covector, vector>^(1/2), for each replica."""
     if covector.ndim == 1:
-        return np.float64(math.sqrt(max(covector.dot(vector), 0.0)))
+        return math.sqrt(max(covector.dot(vector), 0.0))
     return np.sqrt(np.maximum((covector * vector).sum(axis=-1), 0.0))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ProtocolError
 from dpcvx.privacy.noise import Laplace, SecureSource
 from dpcvx.privacy.sensitivity import Grid, check_neighbours
 from dpcvx.sets import LossSet
@@ -112,7 +113,7 @@ class SecureFeedback(Feedback):
 
     def check_process(self) -> None:
         if os.getpid() != self._process:
-            raise RuntimeError(
+            raise ProtocolError(
                 "A private learner was used after a fork; its state would be released twice. Make one in each process."
             )
 

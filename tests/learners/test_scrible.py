@@ -157,7 +157,7 @@ def test_every_draw_lies_on_the_ellipsoid_and_its_estimate_has_the_norm_of_the_t
     for _ in range(20):
         learner.act()
         at = learner._state
-        displacement, measure = learner._drawn
+        displacement, measure = learner._drawn  # no auxiliary variables here
         assert displacement @ at.factor.apply(displacement) == pytest.approx(1)
         assert np.sqrt(measure @ at.factor.solve(measure)) == pytest.approx(X.dim)
         learner.update(0.7)

@@ -14,7 +14,7 @@ from catalogue_sets import DAG
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
-from dpcvx import LossSet
+from dpcvx import LossSet, ProtocolError
 from dpcvx.learners.private_bandit import PrivateBandit
 from dpcvx.learners.scrible import RADIUS, SCRiBLe
 from dpcvx.privacy.audit import audit
@@ -103,7 +103,7 @@ def test_secure_feedback_belongs_to_its_process_and_is_not_copied(monkeypatch):
         with pytest.raises(copy.Error):
             attempt(feedback)
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(RuntimeError, match="fork"):
+    with pytest.raises(ProtocolError, match="fork"):
         feedback.release(0, np.ones(1), (0, 5))
 
 

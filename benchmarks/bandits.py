@@ -1,0 +1,160 @@
+"""Speed of bandit rounds as ratios to peers in the same run; exits with the number of missed goals.
+
+python benchmarks/bandits.py            # about a minute
+python benchmarks/bandits.py --million  # also the run that is extrapolated otherwise
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse
+import statistics
+import sys
+import time
+
+import clarabel
+import cvxpy as cp
+import numpy as np
+from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
+from scipy import sparse
+
+import decision_sets as ds
+from dpcvx import LossSet, simulate
+from dpcvx.experiments.losses import const
+from dpcvx.learners.private_bandit import PrivateBandit
+from dpcvx.learners.scrible import SCRiBLe
+
+LONG = 10**6
+missed = 0
+
+
+def report(what, ratio, goal, at_most):
+    global missed
+    good = ratio <= goal if at_most else ratio >= goal
+    missed += not good
+    sign = "<=" if at_most else ">="
+    print(f"{what:95s} {ratio:8.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
+
+
+def ball_losses(n, p):
+    loss = cp.Variable(n)
+    return LossSet(loss, [cp.pnorm(loss, p) <= 1])
+
+
+def seconds(step, times):
+    begun = time.perf_counter()
+    for _ in range(times):
+        step()
+    return (time.perf_counter() - begun) / times
+
+
+def in_turn(first, second, times, turns):
+    """Median of the ratio of two steps, measured in turn; `times` of each."""
+    return statistics.median(seconds(first, times[0]) / seconds(second, times[1]) for _ in range(turns))
+
+
+def rounds_of(learner, loss):
+    def step():
+        learner.update(learner.act() @ loss)
+
+    return step
+
+
+class Resolved:
+    """The barrier argmin of { x : A x <= b, E x = e } solved anew in every round, as a program with exponential cones.
+
+    The problem is built once and its factorisation analysed once; a round moves the linear cost.
+    """
+
+    def __init__(self, A, b, E=None, e=None):
+        n = A.shape[1]
+        self.x, self.cost = cp.Variable(n), cp.Parameter(n, value=np.zeros(n))
+        equalities = [] if E is None else [E @ self.x == e]
+        self.problem = cp.Problem(cp.Minimize(self.cost @ self.x - cp.sum(cp.log(b - A @ self.x))), equalities)
+        data = self.problem.get_problem_data(cp.CLARABEL)[0]
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.presolve_enable = False, False
+        self.q = data["c"].copy()
+        (self.where,) = np.nonzero(self._probe() != self.q)
+        none = sparse.csc_matrix((len(self.q), len(self.q)))
+        cones = dims_to_solver_cones(data["dims"])
+        self.solver = clarabel.DefaultSolver(none, self.q, data["A"], data["b"], cones, settings)
+        self.rng = np.random.default_rng(0)
+        self._check()
+
+    def _probe(self):
+        """The cost vector of the cone program for costs 1, 2, ...; its differing entries are x."""
+        self.cost.value = np.arange(1.0, len(self.cost.value) + 1)
+        return self.problem.get_problem_data(cp.CLARABEL)[0]["c"]
+
+    def _check(self):
+        """Both ways give the same point."""
+        self.cost.value = self.rng.standard_normal(len(self.where))
+        self.q[self.where] = self.cost.value
+        self.solver.update(q=self.q)
+        direct = np.array(self.solver.solve().x)[self.where]
+        self.problem.solve(solver=cp.CLARABEL)
+        assert np.abs(direct - self.x.value).max() < 1e-3
+
+    def directly(self):
+        self.q[self.where] = 5 * self.rng.standard_normal(len(self.where))
+        self.solver.update(q=self.q)
+        self.solver.solve()
+
+    def by_cvxpy(self):
+        self.cost.value = 5 * self.rng.standard_normal(len(self.where))
+        self.problem.solve(solver=cp.CLARABEL)
+
+
+def today():
+    """Against solving the argmin anew in every round."""
+    n = 20
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, n))
+    cases = {
+        "polytope n=20, 60 rows": (ds.polytope(A, np.ones(60)), Resolved(A, np.ones(60))),
+        "simplex N=20": (ds.simplex(n), Resolved(-np.eye(n), np.zeros(n), np.ones((1, n)), 1.0)),
+    }
+    for name, (X, peer) in cases.items():
+        loss = rng.standard_normal(n)
+        loss /= np.linalg.norm(loss)
+        step = rounds_of(SCRiBLe(X, ball_losses(n, 2), LONG, seed=0), loss)
+        seconds(step, 200)
+        report(f"{name}: Clarabel re-solve / a round of SCRiBLe", in_turn(peer.directly, step, (20, 300), 9), 10, False)
+        report(f"{name}: cvxpy DPP re-solve / a round of SCRiBLe", in_turn(peer.by_cvxpy, step, (5, 300), 9), 40, False)
+
+
+def replicas():
+    """One replica against a hundred, for each replica and round."""
+    n, R = 10, 100
+    rng = np.random.default_rng(0)
+    P = ds.polytope(rng.standard_normal((30, n)), np.ones(30))
+    for X, p, goal in ((ds.cube(n), 1, 15), (P, 2, 5)):
+        loss = np.eye(n)[0]
+        one, many = (
+            rounds_of(SCRiBLe(X, ball_losses(n, p), LONG, seed=0, replicas=replicas), loss) for replicas in (None, R)
+        )
+        seconds(many, 100)
+        ratio = R * in_turn(one, many, (300, 100), 9)
+        report(f"{X.name}: a round of one replica / of one of {R} replicas", ratio, goal, False)
+
+
+def million(rounds):
+    """A million rounds of 32 replicas of private SCRiBLe on the cube, or the time of fewer extrapolated to it."""
+    n, R = 10, 32
+    X, Y = ds.cube(n), ball_losses(n, 1)
+    for private in (PrivateBandit(SCRiBLe(X, Y, LONG), 1.0), PrivateBandit(SCRiBLe(X, Y, LONG), 1.0, batch=1)):
+        minutes = simulate(private, const(X, Y, rounds), R, seed=0).seconds / 60 * LONG / rounds
+        report(f"minutes for 10^6 rounds of 32 private replicas, cube n=10, batch={private.batch}", minutes, 6, True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--million", action="store_true", help="the whole run of a million rounds")
+    chosen = parser.parse_args()
+    today()
+    replicas()
+    million(LONG if chosen.million else 20_000)
+    sys.exit(missed)
