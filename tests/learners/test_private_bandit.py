@@ -195,7 +195,7 @@ def test_the_bound_is_the_batch_times_that_of_the_learner():
 @pytest.mark.parametrize("noise", ["scalar", "vector"])
 def test_mean_regret_is_below_the_bound_where_it_says_something(noise):
     """30 replicas, fixed seeds, far below the bound: a false alarm is far less likely than 1e-6. Teeth: flipped."""
-    X, Y, T = ds.cube(1), box_losses(1), 4096
+    X, Y, T = ds.cube(1), box_losses(1), 2048
     private = PrivateBandit(SCRiBLe(X, Y, T), 5.0, noise=noise, seed=0)
     bound = PrivateBandit(SCRiBLe(X, Y, T), 5.0).regret_bound.total
     assert bound <= T * 2 / 2  # half of the largest regret

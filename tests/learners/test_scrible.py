@@ -57,10 +57,10 @@ def play_the_worst(learner, rounds, seed=0, looks=1):
 def test_actions_are_in_the_set_and_the_decrement_is_small_after_worst_feedback(name):
     X, Y = pair(name)
     short, long = SCRiBLe(X, Y, 100, seed=1), SCRiBLe(X, Y, 10**5, seed=1)
-    assert play_the_worst(short, 100, looks=5) <= (
+    assert play_the_worst(short, 60, looks=10) <= (
         EXACT if short.learning_rate * X.dim * short.sizes.magnitude >= LARGE else DECREMENT
     )
-    assert play_the_worst(long, 200, looks=5) <= DECREMENT
+    assert play_the_worst(long, 200, looks=10) <= DECREMENT
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def mean_regret(learner, kind, sign=1, replicas=40):
     return regret.mean() - 3 * regret.std(ddof=1) / np.sqrt(replicas)
 
 
-QUICK = ("interval", "simplex")
+QUICK = ("interval",)
 
 
 @pytest.mark.parametrize(

@@ -243,8 +243,8 @@ def test_secure_feedback_holds_its_claim():
 
         return sample
 
-    result = audit(release(1.0), release(-1.0), claim=1.0, score=lambda y: np.clip(y[:, 0], -0.75, 0.75), samples=4_000)
-    assert 0.6 < result.lower_bound <= 1.0
+    result = audit(release(1.0), release(-1.0), claim=1.0, score=lambda y: np.clip(y[:, 0], -0.75, 0.75), samples=3_000)
+    assert 0.5 < result.lower_bound <= 1.0
 
 
 def test_the_actions_of_scrible_on_an_interval_hold_the_claim_and_wrong_scales_are_flagged():
