@@ -91,6 +91,11 @@ class PrivateSums(RunningSums):
             worst = self._open.worst
         self._open = OpenEpoch(new, counter, epoch, before, worst)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A loaded checkpoint belongs to the process that loaded it."""
+        self.__dict__.update(state)
+        self._process = os.getpid()
+
     def _check_process(self) -> None:
         if self.secure and os.getpid() != self._process:
             raise ProtocolError(

@@ -5,6 +5,8 @@ import os
 import pickle
 import shutil
 import stat
+import subprocess
+import sys
 
 import cvxpy as cp
 import numpy as np
@@ -295,3 +297,18 @@ def test_a_fork_is_refused_at_the_end_of_an_epoch_too(monkeypatch):
         learner.update(STREAM[15])
     with pytest.raises(RuntimeError, match="fork"):
         learner._sums.prefix  # noqa: B018
+
+
+def test_a_secure_checkpoint_goes_on_in_another_process(tmp_path):
+    learner = FTRL(ds.simplex(5), box_losses(5), None, epsilon=1.0)
+    play(learner, STREAM[:10])
+    dpcvx.save(learner, tmp_path / "state")
+    code = (
+        "import sys, numpy as np, dpcvx\n"
+        "learner = dpcvx.load(sys.argv[1])\n"
+        "for _ in range(10):\n    learner.act()\n    learner.update(np.zeros(5))\n"
+        "print(learner.rounds, learner.certificate.epsilon)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "state")]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.stdout == "20 1.0\n", answer.stderr
