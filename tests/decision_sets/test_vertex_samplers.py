@@ -73,14 +73,15 @@ def inner_points(declared: DecisionSet, rng: np.random.Generator) -> list[np.nda
     return [declared.center, 0.1 * declared.center + 0.9 * a, 0.3 * a + 0.7 * b]
 
 
+@pytest.mark.parametrize("samples", [SAMPLES // 10, pytest.param(SAMPLES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_drawn_vertices_have_the_given_mean(name):
+def test_drawn_vertices_have_the_given_mean(name, samples):
     case = SAMPLERS[name]
     declared, rng = case.make(), np.random.default_rng(5)
     points = inner_points(declared, rng)
-    tolerance = case.spread * np.sqrt(np.log(2 * declared.size * len(points) / FALSE_ALARM) / (2 * SAMPLES))
+    tolerance = case.spread * np.sqrt(np.log(2 * declared.size * len(points) / FALSE_ALARM) / (2 * samples))
     for point in points:
-        drawn = np.stack([declared.sample_vertex(point, rng) for _ in range(SAMPLES)])
+        drawn = np.stack([declared.sample_vertex(point, rng) for _ in range(samples)])
         assert np.abs(drawn.mean(axis=0) - point).max() <= tolerance
 
 

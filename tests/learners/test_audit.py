@@ -30,7 +30,7 @@ def actions(stream, make):
 
 
 @pytest.mark.parametrize("counter", ["smooth", "tree"])
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [2.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_actions_of_ftrl_keep_the_claim_and_half_the_noise_is_caught(counter, epsilon):
     def maker(noise_epsilon):
         def make(rng, n):
