@@ -11,7 +11,7 @@ from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.thresholds import free_epsilon, mean_maximum
 
 
-@pytest.mark.parametrize("horizon", [2**14, 2**20])
+@pytest.mark.parametrize("horizon", [pytest.param(2**14, marks=pytest.mark.slow), 2**20])
 def test_the_default_counter_is_free_at_a_much_smaller_epsilon_than_the_tree(horizon):
     X, Y = ds.simplex(10), box_losses(10)
     tree, smooth, gaussian = (

@@ -29,7 +29,7 @@ def actions(stream, make):
     return sample
 
 
-@pytest.mark.parametrize("counter", ["smooth", "tree"])
+@pytest.mark.parametrize("counter", ["smooth", pytest.param("tree", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [2.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_actions_of_ftrl_keep_the_claim_and_half_the_noise_is_caught(counter, epsilon):
     def maker(noise_epsilon):

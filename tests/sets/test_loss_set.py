@@ -64,7 +64,7 @@ def test_norm_balls_by_dense_sampling(center, q):
         assert Y.diameter(p).kind == "exact"
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_random_polytopes_are_never_underestimated(count):
     ratios = []
     for seed in range(count):
