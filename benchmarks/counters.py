@@ -11,6 +11,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import sys
 import time
 import tracemalloc
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -102,7 +103,7 @@ def simulated():
     for shape, steps, slices in (((SIZE,), 4000, 40), ((100, 10), 400, 20), ((100, 20), 400, 20)):
         item = np.ones(shape[-1])
         for kind, law, options, goal in KINDS:
-            counts = draw_counts(lambda source: kind(HORIZON, shape, source, **options), item, steps)  # noqa: B023
+            counts = draw_counts(partial(kind, HORIZON, shape, **options), item, steps)
             ratios = []
             for seed in range(5):
                 counter = kind(HORIZON, shape, SimulatedSource(law, np.random.default_rng(seed)), **options)
@@ -136,7 +137,7 @@ def rounds():
         for options, goal in (({}, 2), ({"delta": 1e-6, "counter": "smooth"}, None), ({"delta": 1e-6}, None)):
             sums = PrivateSums(losses, HORIZON, 1.0, seed=0, replicas=100, **options)
             plan = sums.plan
-            counts = draw_counts(lambda source: plan.make((100, size), source), values, 400)  # noqa: B023
+            counts = draw_counts(partial(plan.make, (100, size)), values, 400)
 
             def step(sums=sums, values=values):
                 sums.update(values)

@@ -44,9 +44,6 @@ class Bandit(Player):
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
     ) -> None:
-        for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
-            if not isinstance(value, kind):
-                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         if not (np.isfinite(noise_scale) and noise_scale >= 0):
             raise ValueError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
         self.sizes = sizes_of(decision_set, loss_set)

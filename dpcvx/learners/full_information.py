@@ -67,9 +67,6 @@ class FullInformation(Player):
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
     ) -> None:
-        for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
-            if not isinstance(value, kind):
-                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         unknown = sorted(privacy.keys() - PrivacyOptions.__annotations__.keys())
         if unknown:
             known = ", ".join(PrivacyOptions.__annotations__)

@@ -32,10 +32,13 @@ class Sizes:
     """A decision set X and a loss set Y measured against each other; every "max" stands for an upper bound of it.
 
     Raises:
-        ValueError: where the two have different shapes.
+        ValueError: where they are no such sets, or have different shapes.
     """
 
     def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
+        for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
+            if not isinstance(value, kind):
+                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         if decision_set.shape != loss_set.shape:
             raise ValueError(
                 f"Losses have shape {loss_set.shape} and decisions {decision_set.shape}; they must be the same."
