@@ -1,0 +1,19 @@
+"""``dpcvx counters``: how much noise each private counter puts on one prefix."""
+
+import argparse
+
+from dpcvx.commands.outcomes import InputError
+
+HELP = "print how much noise each private counter puts on one prefix"
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--horizon", type=int, required=True, metavar="T", help="number of rounds")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    from dpcvx.experiments import counter_table
+
+    if not 1 <= arguments.horizon <= 2**40:
+        raise InputError(f"--horizon must be between 1 and 2^40, not {arguments.horizon}.")
+    return counter_table.table(arguments.horizon)
