@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
+from dpcvx import markup
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
@@ -134,9 +134,7 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         header, *rows = self._table()
-        cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        names = "".join(f"<th>{name}</th>" for name in header)
-        return f"<p>{escape(self._title())}</p><table><tr>{names}</tr>{cells}</table><p>{escape(self._promise())}</p>"
+        return f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}<p>{markup.text(self._promise())}</p>"
 
 
 def simulate(

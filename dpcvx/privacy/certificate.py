@@ -6,11 +6,11 @@ words.
 """
 
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from dpcvx import markup
 from dpcvx.privacy.gaussian import zcdp_epsilon
 
 
@@ -136,13 +136,15 @@ class Certificate:
         rows += [("note", note) for note in self.notes]
         return rows
 
+    @property
+    def _title(self) -> str:
+        return "Privacy certificate" if self.secure else "Simulation: not private"
+
     def __str__(self) -> str:
-        title = "Privacy certificate" if self.secure else "Simulation: not private"
-        return "\n".join([title, *(f"  {key:12s} {text}" for key, text in self._rows())])
+        return "\n".join([self._title, *(f"  {key:12s} {text}" for key, text in self._rows())])
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(text)}</td></tr>" for key, text in self._rows())
-        return f"<table>{rows}</table>"
+        return markup.table(self._rows(), caption=self._title)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError, OracleError, UnsupportedConeError
 from dpcvx.sets import bounds
@@ -115,6 +116,11 @@ class DecisionSet:
     def constraints(self) -> list[cp.Constraint]:
         """The user's constraints, parameters at the values they had."""
         return list(self._declaration.constraints)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The constraints as cvxpy prints them, long ones cut, and the attributes of the variable."""
+        return (*self._declaration.names, *self._declaration.attribute_names)
 
     @property
     def is_polytope(self) -> bool:
@@ -390,25 +396,33 @@ class DecisionSet:
 
     def summary(self) -> str:
         """What was declared and what was derived, in a few lines."""
-        conic = self._conic
-        oracle = "its own" if self._own_oracle else self._generic.name
-        projection = getattr(self._generic, "project_name", self._generic.name)
-        lines = [
-            f"{self.name}: variable {self.variable.name()} of shape {self.shape}",
-            *(f"  subject to {text}" for text in _shortened(self._declaration.names)),
-            f"  dimension        {self.dim} (of {self.size} entries)",
-            f"  barrier          {conic.cones}",
-            f"  nu               {self.parameter}",
-            f"  presolve         {self._rows[0]} conic rows and {self._rows[1]} equalities became "
-            f"{conic.A.shape[0]} and {conic.E.shape[0]}; {self.parameter.factors} independent "
-            f"factor{'s' if self.parameter.factors != 1 else ''}; {self._chart.auxiliaries} auxiliary coordinates",
-            f"  linear algebra   {'dense' if isinstance(self._chart, DenseChart) else 'diagonal'}",
-            f"  argmin           {oracle}",
-            f"  project          {projection}",
+        declared = [f"  subject to {text}" for text in _shortened(self._declaration.names)]
+        return "\n".join([self._title(), *declared, *(f"  {key:16s} {text}" for key, text in self._derived())])
+
+    def _title(self) -> str:
+        return f"{self.name}: variable {self.variable.name()} of shape {self.shape}"
+
+    def _derived(self) -> list[tuple[str, str]]:
+        conic, factors = self._conic, self.parameter.factors
+        rows = [
+            ("dimension", f"{self.dim} (of {self.size} entries)"),
+            ("barrier", f"{conic.cones}"),
+            ("nu", f"{self.parameter}"),
+            (
+                "presolve",
+                f"{self._rows[0]} conic rows and {self._rows[1]} equalities became {conic.A.shape[0]} and "
+                f"{conic.E.shape[0]}; {factors} independent factor{'s' if factors != 1 else ''}; "
+                f"{self._chart.auxiliaries} auxiliary coordinates",
+            ),
+            ("linear algebra", "dense" if isinstance(self._chart, DenseChart) else "diagonal"),
+            ("argmin", "its own" if self._own_oracle else self._generic.name),
+            ("project", getattr(self._generic, "project_name", self._generic.name)),
         ]
-        if self._tower:
-            lines.append(f"  note             {self._tower}")
-        return "\n".join(lines)
+        return [*rows, ("note", self._tower)] if self._tower else rows
+
+    def _repr_html_(self) -> str:
+        rows = [("subject to", text) for text in _shortened(self.declared)] + self._derived()
+        return f"<p>{markup.text(self._title())}</p>{markup.table(rows)}"
 
     @property
     def _tower(self) -> str:

@@ -58,8 +58,16 @@ class Declaration:
     @property
     def attribute_name(self) -> str:
         """The variable's attributes in words."""
-        keys = [key for key, value in self.variable.attributes.items() if _is_set(value)]
-        return f"the attribute {', '.join(keys)} of {self.variable.name()}"
+        return f"the attribute {', '.join(self._attributes)} of {self.variable.name()}"
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The attributes one by one, as they are given to a variable."""
+        return tuple(f"{self.variable.name()} is {key}" for key in self._attributes)
+
+    @property
+    def _attributes(self) -> list[str]:
+        return [key for key, value in self.variable.attributes.items() if _is_set(value)]
 
 
 def _is_set(value: Any) -> bool:

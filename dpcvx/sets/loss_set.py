@@ -6,6 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.bodies import Body, BoxBody, Measure, NormBallBody, body_of
@@ -125,11 +126,20 @@ class LossSet:
         """The inverse of `flatten`."""
         return self._set.unflatten(vectors)
 
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The constraints as cvxpy prints them, long ones cut, and the attributes of the variable."""
+        return self._set.declared
+
     def summary(self) -> str:
         """The declaration and its sizes."""
-        lines = [self._set.summary()]
-        lines += [f"  diameter (p={p})   {self.diameter(p)!r}, radius {self.radius(p)!r}" for p in (1, 2, np.inf)]
-        return "\n".join(lines)
+        return "\n".join([self._set.summary(), *(f"  {key:16s} {text}" for key, text in self._sizes())])
+
+    def _sizes(self) -> list[tuple[str, str]]:
+        return [(f"diameter (p={p})", f"{self.diameter(p)!r}, radius {self.radius(p)!r}") for p in (1, 2, np.inf)]
+
+    def _repr_html_(self) -> str:
+        return self._set._repr_html_() + markup.table(self._sizes())
 
     def __repr__(self) -> str:
         return f"LossSet({self.name}: shape {self.shape}, diameter(1) {self.diameter(1)!r})"

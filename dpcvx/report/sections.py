@@ -1,0 +1,56 @@
+"""Blocks on what the package knows: a declared set, a certificate, how to get the same report again."""
+
+import importlib.metadata
+import platform
+from collections.abc import Iterable
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.markup import Html
+from dpcvx.privacy import Certificate
+from dpcvx.report.page import preformatted, table
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.version import __version__
+
+_SHOWN = 8  # entries of a vector
+_PACKAGES = ("cvxpy", "numpy", "scipy", "clarabel", "highspy", "daqp", "opendp", "matplotlib", "networkx")
+
+
+def declaration(declared: DecisionSet | LossSet) -> Html:
+    """What was declared, as cvxpy prints it, and what was derived from it."""
+    variable = declared.variable
+    lines = [f"variable {variable.name()} of shape {declared.shape}", *(f"  {text}" for text in declared.declared)]
+    rows = [("centre", _entries(declared.flatten(declared.center))), ("entries", _extent(*declared.bounding_box()))]
+    if isinstance(declared, LossSet):
+        rows += [(f"diameter, {p:g}-norm", f"{declared.diameter(p)!r}") for p in (1, 2)]
+    else:
+        rows = [
+            ("dimension", f"{declared.dim} of {declared.size} entries are free"),
+            ("barrier parameter", f"{declared.parameter}"),
+            *rows,
+            ("largest norm", f"at most {declared.norm_bound(2):.6g} in the 2-norm"),
+        ]
+    details = f"<details><summary>How it was derived</summary>{preformatted(declared.summary())}</details>"
+    return Html(preformatted("\n".join(lines)) + table((), rows) + details)
+
+
+def certificate(claimed: Certificate) -> Html:
+    """A certificate under its title; a simulation's says that it is none."""
+    return Html(f"<div class='wide' tabindex='0' role='region' aria-label='certificate'>{claimed._repr_html_()}</div>")
+
+
+def reproduce(commands: Iterable[str]) -> Html:
+    """The commands, and the versions with which the report was made."""
+    versions = [("dpcvx", __version__), ("Python", platform.python_version())]
+    versions += [(name, importlib.metadata.version(name)) for name in _PACKAGES]
+    return Html(preformatted("\n".join(commands)) + table(("package", "version"), versions))
+
+
+def _entries(vector: Array) -> str:
+    shown = ", ".join(f"{entry:.4g}" for entry in vector[:_SHOWN])
+    return f"({shown}{', ...' if vector.size > _SHOWN else ''})"
+
+
+def _extent(lower: Array, upper: Array) -> str:
+    return f"between {np.min(lower):.4g} and {np.max(upper):.4g}, the widest {np.max(upper - lower):.4g} wide"
