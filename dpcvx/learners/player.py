@@ -37,12 +37,13 @@ class Player(ABC):
             ProtocolError: where the last action has had no feedback yet.
             HorizonError: where the rounds are used up.
         """
-        if self._acted_in == self.rounds:
+        rounds = self.rounds
+        if self._acted_in == rounds:
             raise ProtocolError("act was called twice in a row; call update with the feedback of the last action.")
         if self.lineage is not None:
-            self.lineage.before_action(self.rounds)
+            self.lineage.before_action(rounds)
         action = self._decide()
-        self._acted_in = self.rounds
+        self._acted_in = rounds
         return action
 
     def update(self, feedback: Any) -> None:

@@ -45,22 +45,17 @@ class Iterate(NamedTuple):
 
     Attributes:
         linear: eta times the sum of the estimates.
-        gradient: of <linear, z> + F at z.
-        step: H^-1 gradient, which a Newton step subtracts.
+        step: what a Newton step on <linear, z> + F subtracts from z.
+        left: the Newton decrement, or an upper bound of it.
         mean: of the past feedback.
     """
 
     z: Array
     factor: Factor
     linear: Array
-    gradient: Array
     step: Array
+    left: Any
     mean: Any
-
-    @property
-    def left(self) -> Any:
-        """The Newton decrement."""
-        return _norm(self.gradient, self.step)
 
 
 class SCRiBLe(Bandit):
@@ -100,12 +95,11 @@ class SCRiBLe(Bandit):
         self._given_rate = learning_rate
         self.learning_rate = learning_rate or self._tuned_rate()
         self._chart = chart = decision_set.chart
+        self._gain = self.learning_rate * chart.dim / RADIUS**2  # eta times the estimate of feedback 1, over C u
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
-            factor = chart.factor(z)
-            start = Iterate(z, factor, linear, factor.gradient, factor.solve(factor.gradient), 0.0 * z[..., 0])
-            self._over = (0, start)
-        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and n C u of the last action
+            self._over = (0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
+        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and C u of the last action, |u| = RADIUS
 
     @property
     def _magnitude(self) -> float:
@@ -158,22 +152,21 @@ class SCRiBLe(Bandit):
         return DikinEllipsoid(X.chart, self._state.factor, X.unflatten, X.flatten)
 
     def _play(self) -> Array:
-        X, chart, n = self.decision_set, self._chart, self._chart.dim
-        if not n:
+        X, chart = self.decision_set, self._chart
+        if not chart.dim:
             return X.unflatten(np.broadcast_to(chart.x0, (*self.leading, X.size)).copy())
         at: Iterate = self._state
         if self.sampling == "direction":
-            u = self._rng.standard_normal((*self.leading, n))
-            u /= math.sqrt(u.dot(u)) if not self.leading else np.sqrt((u * u).sum(axis=-1, keepdims=True))
+            displacement, measure = at.factor.sample(self._rng, RADIUS)
         else:
             u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
-        displacement = at.factor.half_solve(u)
-        u *= n / RADIUS
-        self._drawn = displacement, chart.joint(at.factor.half_apply(u))
+            u *= RADIUS
+            displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
+        self._drawn = displacement, chart.joint(measure)
         if chart.auxiliaries:
-            point = X.unflatten(chart.point(at.z) + RADIUS * chart.push(displacement))
+            point = X.unflatten(chart.point(at.z) + chart.push(displacement))
         else:
-            point = X.unflatten(chart.point(at.z + RADIUS * displacement))
+            point = X.unflatten(chart.point(at.z + displacement))
         if self.play == "points":
             return point
         if not self.leading:
@@ -188,27 +181,24 @@ class SCRiBLe(Bandit):
         if self.baseline:
             M = self.sizes.magnitude
             value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
-        move = self.learning_rate * value
-        large = abs(move) * self._chart.dim >= LARGE
+        along = self._gain * value
+        large = abs(along) >= LARGE
         if self.leading:
-            return _settle_all(self._chart, self._pushed(at, move, mean), np.where(large, EXACT, DECREMENT))
-        return _settle(self._chart, self._pushed(at, float(move), mean), EXACT if large else DECREMENT)
+            return _settle_all(self._chart, self._pushed(at, along[:, None], mean), np.where(large, EXACT, DECREMENT))
+        return _settle(self._chart, self._pushed(at, float(along), mean), EXACT if large else DECREMENT)
 
-    def _pushed(self, at: Iterate, move: Any, mean: Any) -> Iterate:
-        """The iterate with eta times the estimate added to the sum, at the same point."""
+    def _pushed(self, at: Iterate, along: Any, mean: Any) -> Iterate:
+        """The iterate with eta times the estimate, which is `along` times C u, added to the sum, at the same point."""
         assert self._drawn is not None
         displacement, measure = self._drawn
-        along = move[:, None] if self.leading else move
         estimate = along * measure
         linear = at.linear + estimate
         far = _norm(linear, linear) > FAR
         if far.any() if self.leading else far:
-            return self._pushed(at, move * ~far if self.leading else 0.0, mean)
-        if self._chart.auxiliaries:
-            ahead = at.factor.solve(estimate)
-        else:
-            ahead = (along * (self._chart.dim / RADIUS)) * displacement
-        return Iterate(at.z, at.factor, linear, at.gradient + estimate, at.step + ahead, mean)
+            return self._pushed(at, along * ~far[:, None] if self.leading else 0.0, mean)
+        step = at.step + (at.factor.solve(estimate) if self._chart.auxiliaries else along * displacement)
+        left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
+        return Iterate(at.z, at.factor, linear, step, left, mean)
 
     def _own(self) -> dict[str, Any]:
         return {
@@ -225,44 +215,42 @@ class SCRiBLe(Bandit):
 def _norm(covector: Array, vector: Array) -> Any:
     """<covector, vector>^(1/2), for each replica."""
     if covector.ndim == 1:
-        return math.sqrt(max(covector.dot(vector), 0.0))
+        square = covector.dot(vector)
+        return math.sqrt(square) if square > 0 else 0.0
     return np.sqrt(np.maximum((covector * vector).sum(axis=-1), 0.0))
 
 
 def _settle(chart: Chart, at: Iterate, threshold: float) -> Iterate:
     """Newton steps toward the argmin: one, and more until the decrement is below the threshold."""
-    z, step, left = at.z, at.step, at.left
+    z, _, linear, step, left, mean = at
     for _ in range(_NEWTON):
         z = z - step if left < FULL else z - step / (1 + left)
-        factor = chart.factor(z)
-        gradient = at.linear + factor.gradient
-        step = factor.solve(gradient)
-        left = _norm(gradient, step)
+        at = _iterate(chart, z, linear, mean)
+        step, left = at.step, at.left
         if left <= threshold:
-            return Iterate(z, factor, at.linear, gradient, step, at.mean)
-    return _iterate(chart, minimise(chart, at.linear[chart.auxiliaries :]).z, at)
+            return at
+    return _iterate(chart, minimise(chart, linear[chart.auxiliaries :]).z, linear, mean)
 
 
 def _settle_all(chart: Chart, at: Iterate, threshold: Array) -> Iterate:
     """The same for replicas, each by itself."""
-    z, step, left = at.z, at.step, at.left
+    z, _, linear, step, left, mean = at
     going = np.ones(len(z), dtype=bool)
     for _ in range(_NEWTON):
         damping = np.where(left < FULL, 1.0, 1 + left)
         z = z - step * (going / damping)[:, None]
-        factor = chart.factor(z)
-        gradient = at.linear + factor.gradient
-        step = factor.solve(gradient)
-        left = _norm(gradient, step)
+        at = _iterate(chart, z, linear, mean)
+        step, left = at.step, at.left
         going = ~(left <= threshold)
         if not going.any():
-            return Iterate(z, factor, at.linear, gradient, step, at.mean)
-    z[going] = minimise_all(chart, at.linear[going, chart.auxiliaries :])
-    return _iterate(chart, z, at)
+            return at
+    z[going] = minimise_all(chart, linear[going, chart.auxiliaries :])
+    return _iterate(chart, z, linear, mean)
 
 
-def _iterate(chart: Chart, z: Array, at: Iterate) -> Iterate:
-    """Another point for the same sum of estimates."""
+def _iterate(chart: Chart, z: Array, linear: Array, mean: Any) -> Iterate:
+    """The point z, factorised, with the Newton step from there."""
     factor = chart.factor(z)
-    gradient = at.linear + factor.gradient
-    return Iterate(z, factor, at.linear, gradient, factor.solve(gradient), at.mean)
+    gradient = linear + factor.gradient
+    step = factor.solve(gradient)
+    return Iterate(z, factor, linear, step, _norm(gradient, step), mean)

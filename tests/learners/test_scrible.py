@@ -159,7 +159,8 @@ def test_every_draw_lies_on_the_ellipsoid_and_its_estimate_has_the_norm_of_the_t
         at = learner._state
         displacement, measure = learner._drawn  # no auxiliary variables here
         assert displacement @ at.factor.apply(displacement) == pytest.approx(1)
-        assert np.sqrt(measure @ at.factor.solve(measure)) == pytest.approx(X.dim)
+        assert np.sqrt(measure @ at.factor.solve(measure)) == pytest.approx(1)
+        assert measure @ displacement == pytest.approx(1)
         learner.update(0.7)
 
 

@@ -55,3 +55,8 @@ def test_diagonal_and_dense_charts_agree(name, variable, constraints):
         assert np.allclose(
             fast.spread(fast.gradient(a.z)), dense.spread(dense.gradient(b.z)), rtol=1e-6, atol=1e-7 * np.abs(c).max()
         )
+        for chart, factor in ((fast, a), (dense, b)):
+            d, measure = factor.sample(rng, 0.5)  # on the ellipsoid of radius 1/2, and what measures it
+            assert measure @ d == pytest.approx(0.25)
+            force = chart.spread(factor.apply(d))
+            assert np.allclose(chart.spread(measure), force, rtol=1e-5, atol=1e-6 * np.abs(force).max())

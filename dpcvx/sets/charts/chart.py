@@ -18,6 +18,7 @@ feasible (u, y) the ellipsoid {y + d : <d, S d> <= 1} of that Schur complement S
 Everything carries leading batch axes.
 """
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -31,6 +32,7 @@ class Factor(ABC):
     """The Hessian of the barrier at one point (or a batch of points), factorised."""
 
     z: Array
+    dim: int  # of the set
     gradient: Array  # of F at z, on joint coordinates
 
     @abstractmethod
@@ -52,6 +54,12 @@ class Factor(ABC):
     @abstractmethod
     def half_apply(self, w: Array) -> Array:
         """C w for w (..., dim): a covector of y (..., width)."""
+
+    def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
+        """(C'^-1 u, C u) for u uniform on the sphere of that radius in R^dim, one for each point."""
+        u = rng.standard_normal((*self.z.shape[:-1], self.dim))
+        u *= radius / length(u)
+        return self.half_solve(u), self.half_apply(u)
 
 
 class Chart(ABC):
@@ -154,3 +162,10 @@ class Chart(ABC):
         if not self.auxiliaries:
             return covector
         return np.concatenate([np.zeros((*covector.shape[:-1], self.auxiliaries)), covector], axis=-1)
+
+
+def length(w: Array) -> Array | float:
+    """|w| along the last axis, kept as an axis on batches."""
+    if w.ndim == 1:
+        return math.sqrt(w.dot(w))  # arrays without axes are slow
+    return np.asarray(np.sqrt((w * w).sum(axis=-1, keepdims=True)))

@@ -53,6 +53,7 @@ class DenseFactor(Factor):
         self.gradient, M = chart.derivatives(z)
         self.L = _lower_by_qr(M) if accurate else _lower(M)  # by QR half the digits of H are lost, not all
         u = chart.auxiliaries
+        self.dim = chart.dim
         self.C = np.asfortranarray(self.L[u:, u:]) if u else self.L
 
     def solve(self, g: Array) -> Array:
@@ -68,6 +69,8 @@ class DenseFactor(Factor):
         return _divide(self.C, w, transposed=1)
 
     def half_apply(self, w: Array) -> Array:
+        if w.ndim == 1:
+            return blas.dtrmv(self.C, w, lower=1)  # type: ignore[no-any-return]  # BLAS is untyped
         return np.asarray(w @ np.tril(self.C).T)
 
     def apply(self, d: Array) -> Array:
@@ -80,6 +83,7 @@ class DenseFactors(Factor):
     def __init__(self, chart: "DenseChart", z: Array) -> None:
         self.z = z
         self.gradient, M = chart.derivatives(z)
+        self.dim = chart.dim
         self._H = _transposed(M) @ M
         self._auxiliaries = chart.auxiliaries
 

@@ -14,7 +14,7 @@ from scipy.linalg import blas
 from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, SecondOrder
 from dpcvx.sets.canonical import ConicSet, rows_times
-from dpcvx.sets.charts.chart import Chart, Factor
+from dpcvx.sets.charts.chart import Chart, Factor, length
 
 FEW = 8  # equalities, and dense rows and balls together, up to which the chart is worth its while
 WORTH = 64  # coordinates below which dense rows and balls are better left to the dense chart, which is more accurate
@@ -64,42 +64,39 @@ class DiagonalStructure:
 
 
 class DiagonalFactor(Factor):
-    """H = D + U U' at a point, with the tangent space straightened."""
+    """H = D at a point, with the tangent space straightened."""
 
     def __init__(self, chart: "DiagonalChart", z: Array) -> None:
-        self.chart = chart
-        self.z = z
-        self.gradient, self.D, self.U = chart.derivatives(z)
-        self.root = np.sqrt(self.D)
-        if self.U is not None:
-            self.V = self.U / self.root[..., None]
-            kappa, self._Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
-            self.kappa = np.maximum(kappa, 1e-300)
-        self._normals = _orthonormal([self._curve(row / self.root, -0.5) for row in chart.equalities])
+        self.chart, self.dim, self.z = chart, chart.dim, z
+        self.gradient, self.root, self.U = chart.derivatives(z)
+        self._bend()
+        self._normals: list[Array] = []  # of the straightened tangent space, orthonormal
+        for row in chart.equality_rows:
+            normal = self._projected(self._curve(row / self.root, -0.5))
+            self._normals.append(normal / length(normal))
         self._reflectors: list[tuple[Array, Array | float]] | None = None
 
+    def _bend(self) -> None:
+        """Prepare for `_curve`."""
+
     def _curve(self, w: Array, power: float) -> Array:
-        """(I + V V')^power w."""
-        if self.U is None:
-            return w
-        gain = np.expm1(power * np.log1p(self.kappa)) / self.kappa
-        inner = np.swapaxes(self._Q, -1, -2) @ (np.swapaxes(self.V, -1, -2) @ w[..., None])
-        return np.asarray(w + (self.V @ (self._Q @ (gain[..., None] * inner)))[..., 0])
+        """(I + V V')^power w; here V is zero."""
+        return w
+
+    def _projected(self, w: Array) -> Array:
+        """The part of w in the straightened tangent space, which may take the place of w."""
+        for normal in self._normals * 2:  # twice: what is projected away may be far larger than what is left
+            w = _without(w, normal)
+        return w
 
     def solve(self, g: Array) -> Array:
-        w = self._curve(g / self.root, -0.5)
-        for normal in self._normals * 2:  # twice: what is projected away may be far larger than what is left
-            w = _subtract(w, _dot(normal, w), normal)
-        return np.asarray(self._curve(w, -0.5) / self.root)
+        return self._curve(self._projected(self._curve(g / self.root, -0.5)), -0.5) / self.root
 
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
 
     def apply(self, d: Array) -> Array:
-        out = self.D * d
-        if self.U is not None:
-            out = out + (self.U @ (np.swapaxes(self.U, -1, -2) @ d[..., None]))[..., 0]
-        return np.asarray(out)
+        return np.asarray(self.root * self.root * d)
 
     def _embed(self, w: Array) -> Array:
         """An isometry from R^dim onto the straightened tangent space: zeros first, then reflections."""
@@ -119,6 +116,33 @@ class DiagonalFactor(Factor):
     def half_apply(self, w: Array) -> Array:
         return np.asarray(self._curve(self._embed(w), 0.5) * self.root)
 
+    def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
+        w = rng.standard_normal(self.z.shape)
+        for normal in self._normals:  # what is left is normally distributed on the tangent space
+            w = _without(w, normal)
+        w *= radius / length(w)
+        return self._curve(w, -0.5) / self.root, self._curve(w, 0.5) * self.root
+
+
+class CurvedFactor(DiagonalFactor):
+    """H = D + U U'."""
+
+    U: Array
+
+    def _bend(self) -> None:
+        self.V = self.U / self.root[..., None]
+        kappa, self._Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
+        self.kappa = np.maximum(kappa, 1e-300)
+
+    def _curve(self, w: Array, power: float) -> Array:
+        gain = np.expm1(power * np.log1p(self.kappa)) / self.kappa
+        inner = np.swapaxes(self._Q, -1, -2) @ (np.swapaxes(self.V, -1, -2) @ w[..., None])
+        return np.asarray(w + (self.V @ (self._Q @ (gain[..., None] * inner)))[..., 0])
+
+    def apply(self, d: Array) -> Array:
+        along = (self.U @ (np.swapaxes(self.U, -1, -2) @ d[..., None]))[..., 0]
+        return np.asarray(super().apply(d) + along)
+
 
 class DiagonalChart(Chart):
     """z = (v - v0)/unit coordinate by coordinate, the equalities kept as rows."""
@@ -136,7 +160,7 @@ class DiagonalChart(Chart):
         self.s0 = conic.slack(v0)
         self._single = not structure.rank and len(structure.single) == self.cones.size
         self._set_unit(conic, np.ones(self.width))
-        self._set_unit(conic, 1 / np.sqrt(self.derivatives(np.zeros(self.width))[1]))
+        self._set_unit(conic, 1 / self.derivatives(np.zeros(self.width))[1])
 
     def _set_unit(self, conic: ConicSet, unit: Array) -> None:
         """Measure coordinates in the given units."""
@@ -150,6 +174,7 @@ class DiagonalChart(Chart):
         self._slope = -self._coefficient  # of the single slacks
         rows = parts.E * unit
         self.equalities = rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(rows) else rows
+        self.equality_rows = list(self.equalities)
         self._squares = _column_squares(conic.P)
         entries = np.diff(conic.P.indptr) == 1  # every x depends on at most one coordinate
         self._source = np.zeros(len(entries), dtype=int)
@@ -159,12 +184,14 @@ class DiagonalChart(Chart):
         self._direct = len(entries) == self.width and bool(np.all(self._source == np.arange(self.width)))
 
     def derivatives(self, z: Array) -> tuple[Array, Array, Array | None]:
-        """The gradient, the diagonal D and the few columns U of the Hessian."""
+        """The gradient, the root of the diagonal D and the few columns U of the Hessian."""
         parts = self.structure
         slack = self.slack(z)
         if self._single:
             scaled = self._coefficient / slack
-            return self._sum(scaled), self._sum(scaled * scaled), None
+            if parts.in_order:
+                return scaled, scaled, None  # a root may have any sign
+            return self._sum(scaled), np.sqrt(self._sum(scaled * scaled)), None
         scaled = self._coefficient / slack[..., parts.single]
         D = self._sum(scaled * scaled)
         gradient = self.gradient_of(self.cones.gradient(slack))
@@ -175,14 +202,14 @@ class DiagonalChart(Chart):
             q = (t - norm) * (t + norm)
             D = D + 2 * squares / q[..., None]
             columns.append(rows_times(rest, block) * (2 / q)[..., None])
-        return gradient, D, np.stack(columns, axis=-1) if columns else None
+        return gradient, np.sqrt(D), np.stack(columns, axis=-1) if columns else None
 
     def _sum(self, values: Array) -> Array:
         """Sums over the single rows of each coordinate."""
         return values if self.structure.in_order else _scatter(values, self.structure.column, self.width)
 
     def factor(self, z: Array, *, accurate: bool = False) -> DiagonalFactor:
-        return DiagonalFactor(self, z)
+        return CurvedFactor(self, z) if self.structure.rank else DiagonalFactor(self, z)
 
     def slack_step(self, dz: Array) -> Array:
         if self._single:
@@ -235,7 +262,7 @@ class DiagonalChart(Chart):
         if self.width <= LARGE:
             return super().least_width()
         factor = self.factor(np.zeros(self.width))  # D is the identity here, so only the few columns can squeeze
-        return 1.0 if factor.U is None else float(1 / np.sqrt(1 + factor.kappa.max()))
+        return float(1 / np.sqrt(1 + factor.kappa.max())) if isinstance(factor, CurvedFactor) else 1.0
 
 
 def _column_squares(M: sparse.csr_array) -> Array:
@@ -258,22 +285,18 @@ def _dot(a: Array, b: Array) -> Array | float:
     return np.asarray((a * b).sum(axis=-1, keepdims=True))
 
 
+def _without(w: Array, normal: Array) -> Array:
+    """w less its part along a unit vector, which may take the place of w."""
+    if w.ndim == 1:
+        return blas.daxpy(normal, w, a=-w.dot(normal))  # type: ignore[no-any-return]  # BLAS is untyped
+    return np.asarray(w - (w * normal).sum(axis=-1, keepdims=True) * normal)
+
+
 def _subtract(w: Array, factor: Array | float, vector: Array) -> Array:
     """w - factor vector, which may take the place of w."""
     if w.ndim == 1:
         return blas.daxpy(vector, w, a=-factor)  # type: ignore[no-any-return]  # BLAS is untyped
     return np.asarray(w - factor * vector)
-
-
-def _orthonormal(rows: list[Array]) -> list[Array]:
-    """The rows made orthonormal one after the other, each twice, on leading batch axes."""
-    done: list[Array] = []
-    for row in rows:
-        for _ in range(2 if done else 0):
-            for other in done:
-                row = _subtract(row, _dot(other, row), other)
-        done.append(row / np.sqrt(_dot(row, row)))
-    return done
 
 
 def _reflectors(normals: list[Array]) -> list[tuple[Array, Array | float]]:
