@@ -21,10 +21,8 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver
 from scipy import sparse
 
 import decision_sets as ds
-from dpcvx import LossSet, simulate
+from dpcvx import Exp2, LogBarrierBandit, LossSet, PrivateBandit, SCRiBLe, simulate
 from dpcvx.experiments.losses import const
-from dpcvx.learners.private_bandit import PrivateBandit
-from dpcvx.learners.scrible import SCRiBLe
 
 LONG = 10**6
 missed = 0
@@ -141,6 +139,60 @@ def replicas():
         report(f"{X.name}: a round of one replica / of one of {R} replicas", ratio, goal, False)
 
 
+def samplers():
+    """A round, which samples the Dikin ellipsoid and moves its centre, against one step of a Dikin walk."""
+    try:
+        import polytopewalk
+    except ImportError:
+        report("polytopewalk is not installed (pip install '.[bench]'): Dikin steps over rounds", 0.0, 1, False)
+        return
+    n, steps = 100, 200
+    dense, thin = polytopewalk.dense.DikinWalk(), polytopewalk.sparse.SparseDikinWalk()
+    whole, unit = np.eye(n), np.eye(n - 1)
+    cases = {  # with the polytope in the two forms that the package knows: A x <= b, and A x = b with x >= 0
+        "cube": (
+            ds.cube(n),
+            1,
+            lambda: dense.generateCompleteWalk(steps, np.zeros(n), np.vstack([whole, -whole]), np.ones(2 * n)),
+            lambda: thin.generateCompleteWalk(
+                steps, np.ones(2 * n), sparse.csc_matrix(np.hstack([whole, whole])), 2 * np.ones(n), 2 * n
+            ),
+        ),
+        "simplex": (
+            ds.simplex(n),
+            2,
+            lambda: dense.generateCompleteWalk(
+                steps, np.full(n - 1, 1 / n), np.vstack([-unit, np.ones(n - 1)]), np.eye(n)[-1]
+            ),
+            lambda: thin.generateCompleteWalk(
+                steps, np.full(n, 1 / n), sparse.csc_matrix(np.ones((1, n))), np.ones(1), n
+            ),
+        ),
+    }
+    loss = np.eye(n)[0]
+    for name, (X, p, *walks) in cases.items():
+        step = rounds_of(SCRiBLe(X, ball_losses(n, p), LONG, seed=0), loss)
+        seconds(step, 200)
+        best = min(walks, key=lambda walk: seconds(walk, 1))
+        ratio = in_turn(best, step, (1, 300), 9) / steps
+        report(f"{name} N={n}: a Dikin step of polytopewalk, dense or sparse / a round of SCRiBLe", ratio, 1, False)
+
+
+def arms():
+    """Microseconds for each replica and round of private arms, beyond those for drawing its noise."""
+    n, R = 10, 100
+    loss = cp.Variable(n)
+    Y = LossSet(loss, [loss >= 0, loss <= 1])
+    losses = np.linspace(0, 1, n)
+    rng = np.random.default_rng(0)
+    for learner in (Exp2(np.eye(n), Y, LONG), LogBarrierBandit(n, Y, LONG)):
+        step = rounds_of(PrivateBandit(learner, 1.0, batch=1).simulated(R, 0), losses)
+        seconds(step, 200)
+        beyond = [seconds(step, 300) - seconds(lambda: rng.laplace(size=R), 300) for _ in range(9)]
+        micros = 1e6 * statistics.median(beyond) / R
+        report(f"microseconds beyond the noise for one of {R} replicas, {learner.name}, arms N={n}", micros, 2, True)
+
+
 def million(rounds):
     """A million rounds of 32 replicas of private SCRiBLe on the cube, or the time of fewer extrapolated to it."""
     n, R = 10, 32
@@ -155,6 +207,8 @@ if __name__ == "__main__":
     parser.add_argument("--million", action="store_true", help="the whole run of a million rounds")
     chosen = parser.parse_args()
     today()
+    samplers()
     replicas()
+    arms()
     million(LONG if chosen.million else 20_000)
     sys.exit(missed)
