@@ -31,9 +31,9 @@ def optimal_design(points: Array, tolerance: float = TOLERANCE) -> Array:
         forward = leverage[toward] - n >= n - leverage[away]
         chosen = toward if forward else away
         size = float(leverage[chosen])
-        length = (size / n - 1) / (size - 1)
+        length = (size / n - 1) / (size - 1) if size > 1 else -np.inf
         if not forward:  # a negative length, at most until the weight is used up
-            length = max(length if size > 1 else -np.inf, -weights[chosen] / (1 - weights[chosen]))
+            length = max(length, -weights[chosen] / (1 - weights[chosen]))
         direction = points @ (inverse @ points[chosen])
         ratio = length / (1 - length + length * size)
         along = inverse @ points[chosen]

@@ -134,6 +134,11 @@ def test_design_is_optimal_by_kiefer_and_wolfowitz(shape):
     assert ((points @ inverse) * points).sum(axis=1).max() <= shape[1] * (1 + 1e-3)
 
 
+def test_design_leaves_out_a_point_that_others_stand_for():
+    points = np.array([[-1.0, math.sqrt(1.5)], [-1.0, -math.sqrt(1.5)], [1.0, 0.0]])
+    assert np.allclose(optimal_design(points), [0.5, 0.5, 0.0], atol=1e-3)
+
+
 @pytest.mark.parametrize("mixing", [0.01, 0.3])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_estimate_is_unbiased_on_the_span(name, mixing):
