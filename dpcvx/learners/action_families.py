@@ -21,6 +21,7 @@ from dpcvx.learners.optimal_design import optimal_design
 EXPLORATIONS = ("uniform", "design")
 _RANK = 1e-9  # singular values of a list of points below this, relative to the largest, count as 0
 _OUTWARD = 1 + 1e-9  # of what is computed for a list, rounded outward
+_FAR = 1e200  # of sums of estimates
 _CERTAIN = 200.0  # log-odds beyond which a thing is in a k-set, or is not
 
 
@@ -345,6 +346,11 @@ def drawn(p: Array, rng: np.random.Generator) -> Array:
     ends = p.cumsum(axis=-1)
     mark = rng.random((*p.shape[:-1], 1)) * ends[..., -1:]  # always below the last end
     return np.asarray((ends > mark).argmax(axis=-1))
+
+
+def kept(sums: Array) -> Array:
+    """Sums of estimates, kept so small that nothing overflows."""
+    return np.asarray(np.minimum(np.maximum(sums, -_FAR), _FAR))
 
 
 def _weighted(points: Array, weights: Array) -> Array:

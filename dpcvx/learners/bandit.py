@@ -33,6 +33,7 @@ class Bandit(Player):
     """
 
     sees = "value"
+    _theorem: str  # behind the bound
 
     def __init__(
         self,
@@ -85,28 +86,29 @@ class Bandit(Player):
 
     @property
     @abstractmethod
-    def regret_bound(self) -> RegretBound | None:
-        """The proved bound of the expected regret over the horizon, against oblivious losses."""
+    def uncapped_bound(self) -> float:
+        """The proved bound, also where it is above the largest regret there is; infinity where none is proved."""
 
     @property
-    def uncapped_bound(self) -> float:
-        """The same before it is capped by the largest regret there is; infinity where none is proved."""
-        return math.inf if self.regret_bound is None else self.regret_bound.total
+    def regret_bound(self) -> RegretBound | None:
+        """The proved bound of the expected regret over the horizon, against oblivious losses."""
+        total = self.uncapped_bound
+        if math.isinf(total):
+            return None
+        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, self._theorem)
 
     @abstractmethod
     def _own(self) -> dict[str, Any]:
         """Arguments of the constructor that only this kind of learner has."""
 
+    @property
+    def _domain(self) -> Any:
+        """The first argument of the constructor."""
+        return self.decision_set
+
     def _again(self, **changes: Any) -> Self:
-        settings = {
-            "decision_set": self.decision_set,
-            "loss_set": self.loss_set,
-            "horizon": self.horizon,
-            "noise_scale": self.noise_scale,
-            **self._own(),
-            **changes,
-        }
-        return type(self)(**settings)
+        settings = {"horizon": self.horizon, "noise_scale": self.noise_scale, **self._own(), **changes}
+        return type(self)(self._domain, self.loss_set, **settings)
 
     def with_noise(self, scale: float, rounds: int) -> Self:
         """A new learner tuned for `rounds` rounds of feedback with Laplace noise of that scale."""

@@ -8,20 +8,17 @@ which is unbiased on the span of the actions, since E_p[P^+ aa'] is the projecti
 """
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.learners.action_families import Arms, Exploration, PointList
+from dpcvx.learners.action_families import Arms, Exploration, PointList, kept
 from dpcvx.learners.action_sets import ActionSet, action_set
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.exp2_tuning import TUNINGS, Game
-from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.sets import DecisionSet, LossSet
-
-FAR = 1e200  # entries of the sum of estimates are kept below this, so that nothing overflows
 
 
 class Exp2(Bandit):
@@ -62,6 +59,7 @@ class Exp2(Bandit):
         if TUNINGS[tuning].arms_only and not isinstance(self.family, Arms):
             raise ValueError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="moments".')
         self.tuning, self._tuning = tuning, TUNINGS[tuning]
+        self._theorem = self._tuning.theorem
         self.exploration = self.family.exploration(exploration)
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self._game = Game(
@@ -101,15 +99,7 @@ class Exp2(Bandit):
 
     @property
     def uncapped_bound(self) -> float:
-        """The proved bound, also where it is above the largest regret; infinite where none is proved."""
         return self._tuning.bound(self._game, self.learning_rate, self.mixing)
-
-    @property
-    def regret_bound(self) -> RegretBound | None:
-        total = self.uncapped_bound
-        if math.isinf(total):
-            return None
-        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, self._tuning.theorem)
 
     def _play(self) -> Array:
         action, self._measure = self.family.play(self._covector, self.mixing, self.exploration, self._rng)
@@ -117,23 +107,14 @@ class Exp2(Bandit):
 
     def _take(self, value: Any) -> Array:
         with np.errstate(over="ignore"):
-            moved = self._estimates + value[..., None] * self._measure
-        return np.asarray(np.minimum(np.maximum(moved, -FAR), FAR))
+            return kept(self._estimates + value[..., None] * self._measure)
 
     def _own(self) -> dict[str, Any]:
         return {"exploration": self.exploration, "tuning": self.tuning, "learning_rate": self._given_rate}
 
-    def _again(self, **changes: Any) -> Self:
-        settings = {
-            "actions": self._actions,
-            "loss_set": self.loss_set,
-            "horizon": self.horizon,
-            "noise_scale": self.noise_scale,
-            "replicas": self.leading[0] if self.leading else None,
-            **self._own(),
-            **changes,
-        }
-        return type(self)(**settings)
+    @property
+    def _domain(self) -> ActionSet[Any]:
+        return self._actions
 
     def _details(self) -> list[str]:
         count = math.exp(self.family.log_count) if self.family.log_count < 30 else math.inf

@@ -9,21 +9,18 @@ an arm is drawn, its cost w is seen, and w/p_i estimates the cost of that arm. I
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.learners.action_families import Arms, drawn
+from dpcvx.learners.action_families import Arms, drawn, kept
 from dpcvx.learners.action_sets import ActionSet, arm_simplex, arms_of
 from dpcvx.learners.bandit import Bandit
-from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.sets import DecisionSet, LossSet
 
-_THEOREM = "log-barrier FTRL: N ln T/eta + eta T (M^2 + 2 lam^2) + 4 M"
-_FAR = 1e200  # sums of estimates are kept below this, so that nothing overflows
 _NEWTON = 100
 _MISS = 1e-12  # by which the probabilities may miss the sum 1 before they are normalised
 
@@ -45,6 +42,8 @@ class LogBarrierBandit(Bandit):
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         learning_rate: eta; by default the one of the theorem.
     """
+
+    _theorem = "log-barrier FTRL: N ln T/eta + eta T (M^2 + 2 lam^2) + 4 M"
 
     def __init__(
         self,
@@ -103,7 +102,6 @@ class LogBarrierBandit(Bandit):
 
     @property
     def uncapped_bound(self) -> float:
-        """The proved bound, also where it is above the largest regret; infinite where none is proved."""
         if not self._cut:
             return 0.0
         if self.learning_rate * self._cut > 0.5 * (1 + 1e-12):
@@ -112,13 +110,6 @@ class LogBarrierBandit(Bandit):
         stability = self.learning_rate * self.horizon * self._second_moment
         return self._range / self.learning_rate + stability + 4 * self.magnitude
 
-    @property
-    def regret_bound(self) -> RegretBound | None:
-        total = self.uncapped_bound
-        if math.isinf(total):
-            return None
-        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, _THEOREM)
-
     def _play(self) -> Array:
         self._arm = drawn(self._known.p, self._rng)
         return self.decision_set.unflatten(self._corners.points[self._arm])
@@ -126,25 +117,16 @@ class LogBarrierBandit(Bandit):
     def _take(self, value: Any) -> "ArmCosts":
         known = self._known
         with np.errstate(over="ignore"):
-            costs = known.costs + self._units[self._arm] * value[..., None] / known.p
-        costs = np.minimum(np.maximum(costs, -_FAR), _FAR)
+            costs = kept(known.costs + self._units[self._arm] * value[..., None] / known.p)
         costs -= costs.min(axis=-1, keepdims=True)
         return ArmCosts(costs, *_normalised(self.learning_rate * costs, known.normaliser))
 
     def _own(self) -> dict[str, Any]:
         return {"learning_rate": self._given_rate}
 
-    def _again(self, **changes: Any) -> Self:
-        settings = {
-            "arms": self._arms,
-            "loss_set": self.loss_set,
-            "horizon": self.horizon,
-            "noise_scale": self.noise_scale,
-            "replicas": self.leading[0] if self.leading else None,
-            **self._own(),
-            **changes,
-        }
-        return type(self)(**settings)
+    @property
+    def _domain(self) -> ActionSet[Arms]:
+        return self._arms
 
     def _details(self) -> list[str]:
         lines = [
