@@ -21,6 +21,7 @@ from dpcvx.learners.bandit import Bandit, read_feedback, sizes_of
 from dpcvx.learners.checkpoint import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.learners.rounded_feedback import rounded_bound
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.sensitivity import Grid, check_neighbours
@@ -150,7 +151,18 @@ class PrivateBandit(Player):
         if not self._tunable:
             return best
         near = {1} | {max(1, min(self.horizon, round(best * 2 ** (k / 2)))) for k in range(-4, 11)}
-        return min(sorted(near), key=lambda B: B * _uncapped(self._tuned(B)))
+        return min(sorted(near), key=lambda B: self._bound(self._tuned(B), B))
+
+    def _bound(self, tuned: Any, batch: int) -> float:
+        """B times the proved bound of a learner tuned for batches of B rounds, on the grid."""
+        # the mean of a batch stands on a finer grid than a value, but is off by as much
+        return batch * rounded_bound(
+            tuned,
+            _uncapped(tuned),
+            magnitude=self.sizes.magnitude,
+            step=self._grid(batch).step,
+            noise=self._scale(batch),
+        )
 
     # play
 
@@ -212,8 +224,8 @@ class PrivateBandit(Player):
 
     @property
     def uncapped_bound(self) -> float:
-        """B times the bound of the learner for noisy feedback; infinity where it states none."""
-        return self.batch * _uncapped(self._learner) if self._tunable and self.noise == "scalar" else math.inf
+        """B times the bound of the learner for noisy feedback on the grid; infinity where it states none."""
+        return self._bound(self._learner, self.batch) if self._tunable and self.noise == "scalar" else math.inf
 
     @property
     def regret_bound(self) -> RegretBound | None:
