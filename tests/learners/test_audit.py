@@ -1,11 +1,13 @@
 """The whole sequence of actions of a learner, audited at confidence 1 - 1e-6; learners that lie are caught."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from loss_sets import box_losses
 
 import decision_sets as ds
-from dpcvx import FTPL, FTRL, audit
+from dpcvx import FTPL, FTRL, Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, audit
+from dpcvx.privacy.feedback import SimulatedFeedback
 
 X, Y = ds.simplex(2), box_losses(2)
 ROUNDS = 4
@@ -78,3 +80,84 @@ def test_actions_of_ftpl_keep_the_claim_and_follow_the_leader_is_caught():
 
     broken = [actions(stream, lambda rng, n: Leader(n)) for stream in (FIRST, SECOND)]
     assert audit(*broken, claim=0.5, samples=60_000, seed=2).exceeded
+
+
+# bandits: a sequence of arms or paths is an event of its own
+
+
+class Half(SimulatedFeedback):
+    """Deliberately wrong: half the noise."""
+
+    def moved(self, interval):
+        return super().moved(interval) / 2
+
+
+class Hundredth(SimulatedFeedback):
+    def moved(self, interval):
+        return super().moved(interval) / 100
+
+
+class Noiseless(SimulatedFeedback):
+    def release(self, total, action, interval):
+        return total
+
+
+PATHS = ds.flow_polytope(nx.DiGraph([(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]), 0, 3)  # three of them
+# name: a learner, fast enough for its actions to tell what it saw; samples; noise that is flagged
+BANDITS = {
+    "Exp2, two arms": (Exp2(np.eye(2), box_losses(2), 3, learning_rate=1e3), 40_000, (Hundredth, Noiseless)),
+    "Exp2, three arms": (Exp2(np.eye(3), box_losses(3), 3, learning_rate=1e3), 40_000, (Hundredth, Noiseless)),
+    "log barrier, two arms": (LogBarrierBandit(2, box_losses(2), 3, learning_rate=1e3), 40_000, (Half, Noiseless)),
+    "log barrier, three arms": (LogBarrierBandit(3, box_losses(3), 3, learning_rate=1e3), 40_000, (Half, Noiseless)),
+    "Exp2, paths": (Exp2(PATHS, box_losses(5), 3, learning_rate=1e3), 20_000, (Hundredth, Noiseless)),
+    "SCRiBLe, paths": (
+        SCRiBLe(PATHS, box_losses(5), 2, play="vertices", learning_rate=10.0),
+        8_000,
+        (Hundredth, Noiseless),
+    ),
+}
+SLOW = ("Exp2, two arms", "log barrier, two arms", "SCRiBLe, paths")
+
+
+def sequences(learner, first, kind, epsilon):
+    """A sampler of all actions as one whole number; losses are 0 but for the first."""
+
+    def sample(rng, n):
+        own, noise = rng.spawn(2)
+        private = PrivateBandit(learner.simulated(n, own), epsilon, batch=1, seed=noise)
+        private._feedback = kind(learner.loss_set, epsilon, noise)
+        size, code = learner.decision_set.size, np.zeros(n)
+        for t in range(learner.horizon):
+            action = private.act()
+            code = code * 2**size + action.round() @ 2.0 ** np.arange(size)
+            private.update(first * action.sum(axis=1) if t == 0 else np.zeros(n))
+        return code[:, None]
+
+    return sample
+
+
+def frequency_score(first, second, samples):
+    """The log-ratio of how often a sequence came in runs of its own."""
+    runs = [sampler(np.random.default_rng(99 + k), samples)[:, 0] for k, sampler in enumerate((first, second))]
+    codes = np.unique(np.concatenate(runs))
+    counts = [np.bincount(np.searchsorted(codes, run), minlength=len(codes)) + 1.0 for run in runs]
+    ratios = np.log(counts[0] / counts[1])
+
+    def score(outputs):
+        at = np.minimum(np.searchsorted(codes, outputs[:, 0]), len(codes) - 1)
+        return np.where(codes[at] == outputs[:, 0], ratios[at], 0.0)
+
+    return score
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow if one in SLOW else ()) for one in BANDITS])
+def test_actions_of_private_bandits_keep_the_claim_and_small_noise_is_caught(name):
+    learner, samples, wrong = BANDITS[name]
+    found = {}
+    for kind in (SimulatedFeedback, *wrong):
+        samplers = [sequences(learner, loss, kind, 1.0) for loss in (1.0, -1.0)]
+        score = frequency_score(*samplers, samples // 4)
+        found[kind.__name__] = audit(*samplers, claim=1.0, score=score, samples=samples, seed=3)
+    honest = found.pop("SimulatedFeedback")
+    assert not honest.exceeded and honest.lower_bound > 0.1  # it sees something
+    assert all(result.exceeded for result in found.values())
