@@ -82,23 +82,29 @@ class DenseFactors(Factor):
 
     def __init__(self, chart: "DenseChart", z: Array) -> None:
         self.z = z
-        self.gradient, M = chart.derivatives(z)
-        self.dim = chart.dim
-        self._H = _transposed(M) @ M
-        self._auxiliaries = chart.auxiliaries
+        self.gradient, self._M = chart.derivatives(z)
+        self.dim, self._auxiliaries = chart.dim, chart.auxiliaries
 
     @cached_property
+    def L(self) -> Array:
+        """Lower triangles with L L' = H, on first use."""
+        try:
+            return np.linalg.cholesky(_transposed(self._M) @ self._M)
+        except np.linalg.LinAlgError:
+            return _lower_by_qr(self._M)
+
+    @property
     def C(self) -> Array:
-        return np.asarray(np.linalg.cholesky(self._H)[..., self._auxiliaries :, self._auxiliaries :])
+        return self.L[..., self._auxiliaries :, self._auxiliaries :]
 
     def solve(self, g: Array) -> Array:
-        return _matrix_solve(self._H, g)
+        return _back(self.L, _forth(self.L, g))
 
     def solve_schur(self, c: Array) -> Array:
-        return self.half_solve(_matrix_solve(self.C, c))
+        return _back(self.C, _forth(self.C, c))
 
     def half_solve(self, w: Array) -> Array:
-        return _matrix_solve(_transposed(self.C), w)
+        return _back(self.C, w)
 
     def half_apply(self, w: Array) -> Array:
         return np.asarray((self.C @ w[..., None])[..., 0])
@@ -207,7 +213,7 @@ def _lower(M: Array) -> Array:
 def _lower_by_qr(M: Array) -> Array:
     """L with L L' = M'M, from M alone."""
     R: Array = np.linalg.qr(M, mode="r")  # type: ignore[assignment]  # with mode="r" NumPy returns R alone
-    return np.asfortranarray(R.T)
+    return _transposed(R)
 
 
 def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
@@ -220,8 +226,22 @@ def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
     return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
 
 
-def _matrix_solve(M: Array, w: Array) -> Array:
-    return np.asarray(np.linalg.solve(M, w[..., None])[..., 0])
+def _forth(L: Array, w: Array) -> Array:
+    """L^-1 w for a batch of lower triangles: column after column, all of the batch at once."""
+    y = np.array(np.broadcast_to(w, (*np.broadcast_shapes(L.shape[:-2], w.shape[:-1]), w.shape[-1])))
+    for j in range(y.shape[-1]):
+        y[..., j] /= L[..., j, j]
+        y[..., j + 1 :] -= L[..., j + 1 :, j] * y[..., j, None]
+    return y
+
+
+def _back(L: Array, w: Array) -> Array:
+    """L'^-1 w for a batch of lower triangles."""
+    y = np.array(np.broadcast_to(w, (*np.broadcast_shapes(L.shape[:-2], w.shape[:-1]), w.shape[-1])))
+    for j in reversed(range(y.shape[-1])):
+        y[..., j] /= L[..., j, j]
+        y[..., :j] -= L[..., j, :j] * y[..., j, None]
+    return y
 
 
 def _transposed(M: Array) -> Array:

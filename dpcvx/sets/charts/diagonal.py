@@ -2,10 +2,12 @@
 
 A round costs O(N).
 
-The Hessian is D + U U' with D diagonal and few columns U. With V = D^-1/2 U and F = D^1/2 (I + V V')^1/2 one has H =
-F F', and the tangent space {d : E d = 0} is {F'^-1 w : w orthogonal to the rows of E F'^-1}, which a few reflections
-straighten.
+The Hessian is H = D + U U' with D diagonal and few columns U. With V = D^-1/2 U and F = D^1/2 (I + V V')^1/2 one has
+H = F F', and the tangent space {d : E d = 0} is {F'^-1 w : w orthogonal to the rows of E F'^-1}, which a few
+reflections straighten.
 """
+
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +30,9 @@ class DiagonalStructure:
         self.single, self.dense, self.balls = single, dense, balls
         A = conic.A[single]
         self.column, self.coefficient = A.indices.copy(), A.data.copy()
-        self.in_order = np.array_equal(self.column, np.arange(conic.columns))  # one row for each coordinate
+        layers, rest = divmod(len(self.column), conic.columns)  # rows for each coordinate, where they come in order
+        in_order = not rest and np.array_equal(self.column, np.tile(np.arange(conic.columns), layers))
+        self.layers = layers if in_order else 0
         self.rank = len(dense) + len(balls)
         self.E = conic.E.toarray()
 
@@ -64,24 +68,28 @@ class DiagonalStructure:
 
 
 class DiagonalFactor(Factor):
-    """H = D at a point, with the tangent space straightened."""
+    """H = D at a point, with the tangent space straightened: H = F F' with F = D^1/2."""
 
     def __init__(self, chart: "DiagonalChart", z: Array) -> None:
         self.chart, self.dim, self.z = chart, chart.dim, z
         self.gradient, self.root, self.U = chart.derivatives(z)
-        self._bend()
         self._normals: list[Array] = []  # of the straightened tangent space, orthonormal
         for row in chart.equality_rows:
-            normal = self._projected(self._curve(row / self.root, -0.5))
+            normal = self._projected(self._straight(row))
             self._normals.append(normal / length(normal))
         self._reflectors: list[tuple[Array, Array | float]] | None = None
 
-    def _bend(self) -> None:
-        """Prepare for `_curve`."""
+    def _straight(self, g: Array) -> Array:
+        """F^-1 g."""
+        return g / self.root
 
-    def _curve(self, w: Array, power: float) -> Array:
-        """(I + V V')^power w; here V is zero."""
-        return w
+    def _displacement(self, w: Array) -> Array:
+        """F'^-1 w."""
+        return w / self.root
+
+    def _measure(self, w: Array) -> Array:
+        """F w."""
+        return w * self.root
 
     def _projected(self, w: Array) -> Array:
         """The part of w in the straightened tangent space, which may take the place of w."""
@@ -90,7 +98,7 @@ class DiagonalFactor(Factor):
         return w
 
     def solve(self, g: Array) -> Array:
-        return self._curve(self._projected(self._curve(g / self.root, -0.5)), -0.5) / self.root
+        return self._displacement(self._projected(self._straight(g)))
 
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
@@ -111,37 +119,58 @@ class DiagonalFactor(Factor):
         return straight
 
     def half_solve(self, w: Array) -> Array:
-        return np.asarray(self._curve(self._embed(w), -0.5) / self.root)
+        return self._displacement(self._embed(w))
 
     def half_apply(self, w: Array) -> Array:
-        return np.asarray(self._curve(self._embed(w), 0.5) * self.root)
+        return self._measure(self._embed(w))
 
     def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
         w = rng.standard_normal(self.z.shape)
         for normal in self._normals:  # what is left is normally distributed on the tangent space
             w = _without(w, normal)
         w *= radius / length(w)
-        return self._curve(w, -0.5) / self.root, self._curve(w, 0.5) * self.root
+        return self._displacement(w), self._measure(w)
 
 
 class CurvedFactor(DiagonalFactor):
-    """H = D + U U'."""
+    """H = D + U U' = F F' with F = D^1/2 (I + V V')^1/2."""
 
     U: Array
 
-    def _bend(self) -> None:
-        self.V = self.U / self.root[..., None]
-        kappa, self._Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
-        self.kappa = np.maximum(kappa, 1e-300)
+    @cached_property
+    def V(self) -> Array:
+        return self.U / self.root[..., None]
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of V'V."""
+        kappa, Q = np.linalg.eigh(np.swapaxes(self.V, -1, -2) @ self.V)
+        return np.maximum(kappa, 1e-300), Q
 
     def _curve(self, w: Array, power: float) -> Array:
-        gain = np.expm1(power * np.log1p(self.kappa)) / self.kappa
-        inner = np.swapaxes(self._Q, -1, -2) @ (np.swapaxes(self.V, -1, -2) @ w[..., None])
-        return np.asarray(w + (self.V @ (self._Q @ (gain[..., None] * inner)))[..., 0])
+        """(I + V V')^power w."""
+        kappa, Q = self._spectrum
+        gain = np.expm1(power * np.log1p(kappa)) / kappa
+        inner = np.swapaxes(Q, -1, -2) @ (np.swapaxes(self.V, -1, -2) @ w[..., None])
+        return np.asarray(w + (self.V @ (Q @ (gain[..., None] * inner)))[..., 0])
+
+    def _straight(self, g: Array) -> Array:
+        return self._curve(g / self.root, -0.5)
+
+    def _displacement(self, w: Array) -> Array:
+        return self._curve(w, -0.5) / self.root
+
+    def _measure(self, w: Array) -> Array:
+        return self._curve(w, 0.5) * self.root
 
     def apply(self, d: Array) -> Array:
         along = (self.U @ (np.swapaxes(self.U, -1, -2) @ d[..., None]))[..., 0]
         return np.asarray(super().apply(d) + along)
+
+    @property
+    def flattest(self) -> float:
+        """The least eigenvalue of (I + V V')^-1/2."""
+        return float(1 / np.sqrt(1 + self._spectrum[0].max()))
 
 
 class DiagonalChart(Chart):
@@ -189,7 +218,7 @@ class DiagonalChart(Chart):
         slack = self.slack(z)
         if self._single:
             scaled = self._coefficient / slack
-            if parts.in_order:
+            if parts.layers == 1:
                 return scaled, scaled, None  # a root may have any sign
             return self._sum(scaled), np.sqrt(self._sum(scaled * scaled)), None
         scaled = self._coefficient / slack[..., parts.single]
@@ -206,14 +235,19 @@ class DiagonalChart(Chart):
 
     def _sum(self, values: Array) -> Array:
         """Sums over the single rows of each coordinate."""
-        return values if self.structure.in_order else _scatter(values, self.structure.column, self.width)
+        if self.structure.layers == 1:
+            return values
+        if self.structure.layers:
+            N = self.width
+            return sum((values[..., i * N : (i + 1) * N] for i in range(1, self.structure.layers)), values[..., :N])
+        return _scatter(values, self.structure.column, self.width)
 
     def factor(self, z: Array, *, accurate: bool = False) -> DiagonalFactor:
         return CurvedFactor(self, z) if self.structure.rank else DiagonalFactor(self, z)
 
     def slack_step(self, dz: Array) -> Array:
         if self._single:
-            spread = dz if self.structure.in_order else dz[..., self.structure.column]
+            spread = dz if self.structure.layers == 1 else dz.take(self.structure.column, axis=-1)
             return np.asarray(spread * self._slope)
         return -rows_times(dz, self._transposed)
 
@@ -262,7 +296,7 @@ class DiagonalChart(Chart):
         if self.width <= LARGE:
             return super().least_width()
         factor = self.factor(np.zeros(self.width))  # D is the identity here, so only the few columns can squeeze
-        return float(1 / np.sqrt(1 + factor.kappa.max())) if isinstance(factor, CurvedFactor) else 1.0
+        return factor.flattest if isinstance(factor, CurvedFactor) else 1.0
 
 
 def _column_squares(M: sparse.csr_array) -> Array:
