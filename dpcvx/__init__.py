@@ -15,6 +15,9 @@ from dpcvx.errors import (
     UnsupportedConeError,
 )
 from dpcvx.experiments.simulation import Simulation, simulate
+from dpcvx.experiments.sweep import Sweep, sweep
+from dpcvx.experiments.sweep_folder import SweepError
+from dpcvx.experiments.sweep_result import SweepResult, read_sweep
 from dpcvx.learners import (
     FTPL,
     FTRL,
@@ -54,6 +57,9 @@ __all__ = [
     "RegretBound",
     "SCRiBLe",
     "Simulation",
+    "Sweep",
+    "SweepError",
+    "SweepResult",
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
@@ -62,6 +68,8 @@ __all__ = [
     "compose",
     "load",
     "private_bandit",
+    "read_sweep",
     "save",
     "simulate",
+    "sweep",
 ]

@@ -1,0 +1,540 @@
+"""Sweeps: every setting and seed once, the same files whatever interrupts or shuffles them, and sentences otherwise."""
+
+import io
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpcvx import Sweep, SweepError, read_sweep, sweep
+from dpcvx.cli import main
+from dpcvx.experiments import sweep as sweeping
+from dpcvx.experiments import sweep_folder
+from dpcvx.experiments.sweep_folder import SweepFolder, file_name
+
+GRID = {"horizon": [4, 8, 16], "epsilon": [0.1, 1.0]}
+CALLS = []
+DONE = {}
+
+# Tasks of a file with a module beside it, neither of which a worker can import.
+DECLARATION = """
+import os, time
+import dpcvx
+from beside import scaled
+
+def noisy(seed, horizon, epsilon):
+    time.sleep(0.004)
+    return {"regret": scaled(seed, horizon) / epsilon, "threads": os.environ.get("OPENBLAS_NUM_THREADS", "many")}
+
+def fails(seed, level):
+    if level == 2 and seed == 1:
+        raise RuntimeError("two\\nlines")
+    return {"value": level}
+
+def dies(seed, level):
+    if level == 2:
+        os._exit(3)
+    return {"value": level}
+
+sweep = dpcvx.Sweep(noisy, {"horizon": [4, 8, 16], "epsilon": [0.1, 1.0]}, 3)
+large = dpcvx.Sweep(noisy, {"horizon": range(1, 41), "epsilon": [0.1, 0.2, 0.5, 1.0, 2.0]}, 5)
+failing = dpcvx.Sweep(fails, {"level": [1, 2, 3]}, 2)
+dying = dpcvx.Sweep(dies, {"level": [1, 2]}, 2)
+number = 3
+"""
+BESIDE = """
+import numpy as np
+
+def scaled(seed, horizon):
+    return float(np.random.default_rng([seed, horizon]).normal()) * horizon ** 0.5
+"""
+
+
+def noisy(seed, horizon, epsilon):
+    CALLS.append((horizon, epsilon, seed))
+    return {"regret": np.random.default_rng([seed, horizon]).normal() / epsilon, "learner": "FTRL"}
+
+
+def backwards(seed, horizon, epsilon):
+    """With a worker for each, the last seed ends first."""
+    if DONE:
+        if seed < 4:
+            assert DONE[horizon, epsilon, seed + 1].wait(60)
+            time.sleep(0.01)
+        DONE[horizon, epsilon, seed].set()
+    return noisy(seed, horizon, epsilon)
+
+
+def echo(seed, value):
+    return {"same": value}
+
+
+def snapshot(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    CALLS.clear()
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Threads of this process instead of processes: as many as workers are asked for."""
+
+    @contextmanager
+    def local(workers):
+        with ThreadPoolExecutor(workers or 1) as pool:
+            yield pool
+
+    monkeypatch.setattr(sweeping, "local", local)
+
+
+@pytest.fixture
+def declared(tmp_path):
+    (tmp_path / "beside.py").write_text(BESIDE)
+    path = tmp_path / "mine.py"
+    path.write_text(DECLARATION)
+    yield path
+    sys.modules.pop("beside", None)
+
+
+def test_every_setting_meets_every_seed_once(threads, tmp_path):
+    result = sweep(noisy, GRID, 5, folder=tmp_path / "s")
+    wanted = [(horizon, epsilon, seed) for horizon in (4, 8, 16) for epsilon in (0.1, 1.0) for seed in range(5)]
+    assert sorted(CALLS) == sorted(wanted)
+    assert [(row["horizon"], row["epsilon"], row["seed"]) for row in result.rows] == wanted
+    assert all(row["regret"] == noisy(row["seed"], row["horizon"], row["epsilon"])["regret"] for row in result.rows)
+    assert len(list((tmp_path / "s").glob("*.csv"))) == 6
+    by_name = {path.name.rpartition("-")[0]: path for path in (tmp_path / "s").glob("*.csv")}
+    lines = by_name["epsilon=0.1_horizon=4"].read_text().splitlines()
+    assert lines[0] == "epsilon,horizon,seed,regret,learner"
+    assert lines[1] == f"0.1,4,0,{float(np.random.default_rng([0, 4]).normal()) / 0.1!r},FTRL"
+
+
+def test_a_list_of_settings_a_list_of_seeds_and_several_rows_for_one_seed(threads, tmp_path):
+    def curve(seed, horizon, epsilon=None):
+        return [{"round": k, "regret": np.float64(seed + k)} for k in (1, horizon)]
+
+    settings = [{"horizon": 5}, {"horizon": 7, "epsilon": 2.0}]
+    result = sweep(curve, settings, [9, 3], folder=tmp_path / "s")
+    rows = [(row["horizon"], row["seed"], row["round"], row["regret"]) for row in result.rows]
+    assert rows == [(h, seed, k, float(seed + k)) for h in (5, 7) for seed in (3, 9) for k in (1, h)]
+    assert result.means() == [
+        {"horizon": 5, "round": 3.0, "regret": 9.0},
+        {"epsilon": 2.0, "horizon": 7, "round": 4.0, "regret": 10.0},
+    ]
+
+
+def test_values_come_back_bit_for_bit_and_need_no_care_with_names(threads, tmp_path):
+    numbers = [0.1 + 0.2, 1e-300, -0.0, math.inf, 10**40, True, None, 1, 1.0]
+    texts = ['a,b\n"c"\'\r\n;ü', "../../x", " padded ", "1.50", "x" * 5000, ".hidden", "CON", "NUL/\\:*?<>|", "1"]
+    values = numbers + texts
+    result = sweep(echo, {"value": values}, 1, folder=tmp_path / "s")
+    names = [file_name({"value": value}) for value in values]
+    assert len({name.lower() for name in names}) == len(values) and max(map(len, names)) < 140
+    assert set(snapshot(tmp_path / "s")) == {*names, "sweep.json"}
+    for value, row in zip(values, result.rows, strict=True):
+        assert repr(row["value"]) == repr(value)
+        assert repr(row["same"]) == (repr(value) if value != "1" else "1")  # a result that looks like a number is one
+    assert math.isnan(sweep(echo, {"value": [math.nan]}, 1, folder=tmp_path / "n").rows[0]["same"])
+
+
+def test_only_what_is_missing_is_run_again(threads, tmp_path):
+    folder = tmp_path / "s"
+    whole = sweep(noisy, GRID, 5, folder=folder)
+    files = snapshot(folder)
+    lost = next(iter(sorted(folder.glob("epsilon=1.0_horizon=8-*.csv"))))
+    lost.unlink()
+    (folder / f"{lost.name}.part").write_text("half a li")
+    CALLS.clear()
+    again = sweep(noisy, GRID, 5, folder=folder)
+    assert sorted(CALLS) == [(8, 1.0, seed) for seed in range(5)]
+    assert snapshot(folder) == files and again.rows == whole.rows
+
+
+def test_a_grid_may_grow_and_shrink(threads, tmp_path):
+    sweep(noisy, {"horizon": [8], "epsilon": [1.0]}, [1, 3], folder=tmp_path / "grown")
+    CALLS.clear()
+    sweep(noisy, GRID, 5, folder=tmp_path / "grown")
+    assert len(CALLS) == 28  # of 30, two were there
+    sweep(noisy, GRID, 5, folder=tmp_path / "fresh")
+    assert snapshot(tmp_path / "grown") == snapshot(tmp_path / "fresh")
+    CALLS.clear()
+    part = sweep(noisy, {"horizon": [4], "epsilon": [0.1]}, 2, folder=tmp_path / "grown")
+    assert not CALLS and [row["seed"] for row in part.rows] == [0, 1]
+    assert snapshot(tmp_path / "grown") == snapshot(tmp_path / "fresh")
+    everything = read_sweep(tmp_path / "grown").rows
+    assert len(everything) == 30 and all(row in everything for row in part.rows)
+
+
+def reordered(tmp_path):
+    sweep(backwards, GRID, 5, folder=tmp_path / "one", workers=1)
+    DONE.update({call: threading.Event() for call in CALLS})
+    sweep(backwards, GRID, 5, folder=tmp_path / "many", workers=30)
+    DONE.clear()
+    return CALLS[:30] != CALLS[30:] and snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
+
+
+def test_the_order_in_which_tasks_end_leaves_no_trace(threads, tmp_path):
+    assert reordered(tmp_path)
+
+
+def test_that_test_would_notice_rows_in_the_order_of_arrival(threads, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep_folder, "sorted", lambda rows, key=None: list(rows), raising=False)
+    assert not reordered(tmp_path)
+
+
+def test_a_folder_of_something_else_is_refused_and_left_alone(threads, tmp_path):
+    folder = tmp_path / "s"
+    sweep(echo, {"value": [1]}, 1, folder=folder)
+    files = snapshot(folder)
+    with pytest.raises(SweepError, match=r"holds a sweep of test_sweep.py:echo, not of test_sweep.py:noisy\."):
+        sweep(noisy, GRID, folder=folder)
+    assert snapshot(folder) == files
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("mine")
+    for call in (lambda: sweep(noisy, GRID, folder=tmp_path / "notes"), lambda: read_sweep(tmp_path / "notes")):
+        with pytest.raises(SweepError, match="is not the folder of a sweep"):
+            call()
+    assert list(snapshot(tmp_path / "notes")) == ["a.txt"]
+    (folder / "sweep.json").write_text("{")
+    with pytest.raises(SweepError, match="is damaged"):
+        sweep(echo, {"value": [1]}, 1, folder=folder)
+
+
+def test_results_of_a_task_from_before_it_was_changed_are_refused(threads, tmp_path):
+    def version(text):
+        path = tmp_path / "task.py"
+        path.write_text(text)
+        found = {}
+        exec(compile(text, str(path), "exec"), found)
+        return Sweep(found["task"], {"value": [1]}, 1)
+
+    import linecache
+
+    old = version("def task(seed, value):\n    return {'same': value}\n")
+    old.run(tmp_path / "s")
+    linecache.clearcache()
+    version("def task(seed,  value):  # said why\n    return {'same': value}\n").run(tmp_path / "s")
+    linecache.clearcache()
+    new = version("def task(seed, value):\n    return {'same': value + 1}\n")
+    with pytest.raises(SweepError, match="from before it was changed"):
+        new.run(tmp_path / "s")
+    manifest = json.loads((tmp_path / "s" / "sweep.json").read_text())
+    del manifest["source"]
+    (tmp_path / "s" / "sweep.json").write_text(json.dumps(manifest))
+    assert new.run(tmp_path / "s").rows == [{"value": 1, "seed": 0, "same": 1}]  # kept, as was asked for
+
+
+def test_two_sweeps_do_not_write_to_one_folder_at_once(threads, tmp_path):
+    task = Sweep(echo, {"value": [1]})
+    with (
+        SweepFolder(tmp_path / "s").opened(task._identity()),
+        pytest.raises(SweepError, match="Another sweep is writing to"),
+    ):
+        task.run(tmp_path / "s")
+    task.run(tmp_path / "s")
+
+
+def test_a_damaged_file_is_named(threads, tmp_path):
+    sweep(echo, {"value": [1]}, folder=tmp_path / "s")
+    path = tmp_path / "s" / file_name({"value": 1})
+    for content in ("", "value,seed,same\n1,0\n", "value,same\n1,1\n"):
+        path.write_text(content)
+        with pytest.raises(SweepError, match=f"{path.name} is damaged and must be removed"):
+            sweep(echo, {"value": [1]}, folder=tmp_path / "s")
+
+
+def fragile(seed, level):
+    if level == 2 and seed == 1:
+        raise ZeroDivisionError("division\nby zero")
+    return {"value": level}
+
+
+def test_a_task_that_raises_is_named_with_its_setting_and_seed_and_what_is_finished_stays(threads, tmp_path):
+    with pytest.raises(SweepError) as caught:
+        sweep(fragile, {"level": [1, 2, 3]}, 2, folder=tmp_path / "s", workers=1)
+    line = fragile.__code__.co_firstlineno + 2
+    assert str(caught.value) == f"fragile raised ZeroDivisionError at line {line} for level=2, seed=1: division by zero"
+    assert "in fragile" in caught.value.__notes__[0]
+    assert [row["level"] for row in read_sweep(tmp_path / "s").rows] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        (3.0, "a task must return a dict of names and numbers, or a list of them, not 3.0"),
+        ([], "a task must return a dict"),
+        ({}, "a task must return a dict"),
+        ("ab", "a task must return a dict"),
+        ({"regret": np.ones(2)}, "regret must be a number, a text, a truth value or None, not array"),
+        ({"seed": 1}, "a result must have a name that is not one of the setting, not 'seed'"),
+        ({"level": 1}, "a result must have a name that is not one of the setting, not 'level'"),
+        ({1: 1}, "a result must have a name"),
+    ],
+)
+def test_what_a_task_returns_is_looked_at(threads, tmp_path, returned, words):
+    def task(seed, level):
+        return returned
+
+    with pytest.raises(SweepError, match="raised ValueError for level=1, seed=0: " + words):
+        sweep(task, {"level": [1]}, 1, folder=tmp_path / "s")
+
+
+def test_rows_of_one_setting_have_the_same_names(threads, tmp_path):
+    def task(seed, level):
+        return {"a" if seed else "b": 1}
+
+    with pytest.raises(SweepError, match=r"The rows for level=1 differ in their names: seed 0 has .*, seed 1 has "):
+        sweep(task, {"level": [1]}, 2, folder=tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((print, GRID), "task must be a function, not "),
+        ((noisy, {"horizon": [1]}), "task noisy cannot be called with seed, horizon=1: missing a required argument"),
+        ((noisy, {**GRID, "more": [1]}), "got an unexpected keyword argument 'more'"),
+        ((noisy, {**GRID, "seed": [1]}), "settings must not have the name seed"),
+        ((noisy, {}), "task noisy cannot be called with seed, the empty setting"),
+        ((noisy, []), "settings must hold at least one setting"),
+        ((noisy, {"horizon": [], "epsilon": [1]}), "settings must hold at least one setting"),
+        ((noisy, {"horizon": 3, "epsilon": [1]}), "settings must give a list of values for horizon, not 3"),
+        ((noisy, {"horizon": "34", "epsilon": [1]}), "settings must give a list of values for horizon, not '34'"),
+        ((noisy, {3: [1]}), "settings must have texts as names, not 3"),
+        ((noisy, 3), "settings must be a dict of lists or a list of dicts, not 3"),
+        ((noisy, [3]), "settings must be a dict of lists or a list of dicts, but it holds 3"),
+        ((echo, {"value": [1, 1]}), "settings holds value=1 twice"),
+        ((echo, {"value": [[1]]}), r"The setting value must be a number, a text, a truth value or None, not \[1\]"),
+        ((echo, {"value": [1]}, 0), "seeds must be a whole number of at least 1, not 0"),
+        ((echo, {"value": [1]}, []), "seeds must hold at least one seed"),
+        ((echo, {"value": [1]}, [-1]), "A seed must be a whole number of at least 0, not -1"),
+    ],
+)
+def test_a_wrong_argument_is_named_and_nothing_is_written(threads, tmp_path, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        sweep(*arguments, folder=tmp_path / "s")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_task_that_cannot_travel_and_workers_that_cannot_be(threads, tmp_path):
+    lock = threading.Lock()
+
+    def task(seed, value):
+        return {"locked": lock.locked()}
+
+    with pytest.raises(ValueError, match="cannot be sent to workers: "):
+        sweep(task, {"value": [1]}, folder=tmp_path / "s")
+    with pytest.raises(ValueError, match="workers must be a whole number of at least 1, not 0"):
+        sweep(echo, {"value": [1]}, folder=tmp_path / "s", workers=0)
+    with pytest.raises(ValueError, match="workers is for this machine; a scheduler has its own"):
+        sweep(echo, {"value": [1]}, folder=tmp_path / "s", workers=1, scheduler="tcp://127.0.0.1:1")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_result_shows_a_few_settings_and_becomes_a_frame(threads, tmp_path, monkeypatch):
+    result = sweep(echo, {"value": range(100)}, 2, folder=tmp_path / "<s>")
+    lines = str(result).splitlines()
+    assert lines[0].endswith("<s>: 100 settings, 2 seeds, means over 200 rows")
+    assert [line.split() for line in (lines[1], lines[2], lines[-1])] == [["value", "same"], ["0", "0"], ["99", "99"]]
+    assert len(lines) == 14
+    assert "&lt;s&gt;: 100 settings" in result._repr_html_() and result._repr_html_().count("<tr>") == 13
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    assert result.to_pandas() == result.rows
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        result.to_pandas()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_shown_on_a_terminal(threads, tmp_path, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    sweep(echo, {"value": [1, 2]}, 3, folder=tmp_path / "s")
+    assert "100 %  6/6  took 0:00" in terminal.getvalue()
+    written = len(terminal.getvalue())
+    sweep(echo, {"value": [1, 2, 3]}, 3, folder=tmp_path / "quiet", progress=False)
+    sweep(echo, {"value": [1, 2]}, 3, folder=tmp_path / "s")
+    assert len(terminal.getvalue()) == written
+
+
+def test_the_command_runs_a_file_on_one_and_two_processes_to_the_same_bytes(declared, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")  # of the caller; workers have one
+    for workers in "12":
+        assert main(["sweep", f"{declared}", "--output", str(tmp_path / workers), "--workers", workers]) == 0
+    assert snapshot(tmp_path / "1") == snapshot(tmp_path / "2") and len(snapshot(tmp_path / "1")) == 7
+    rows = read_sweep(tmp_path / "1").rows
+    assert len(rows) == 18 and {row["threads"] for row in rows} == {1}
+    assert "6 settings, 3 seeds, means over 18 rows" in capsys.readouterr().out
+    assert main(["sweep", f"{declared}:failing", "--output", str(tmp_path / "f"), "--workers", "2"]) == 2
+    assert capsys.readouterr().err == "fails raised RuntimeError at line 12 for level=2, seed=1: two lines\n"
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("nothing", [], "mine.py does not define nothing"),
+        ("number", [], "number in {file} must be a Sweep or a function that returns one, but it has type int."),
+        ("sweep", ["--workers", "0"], "--workers must be at least 1, not 0."),
+        ("sweep", ["--scheduler", "nonsense"], "cannot be reached: the address must look like tcp://host:8786."),
+        ("sweep", ["--scheduler", "tcp://127.0.0.1:{port}"], "cannot be reached: Connection refused."),
+        ("sweep", ["--output", "{file}/below"], "The sweep cannot be written to {file}/below: Not a directory."),
+        ("sweep", ["--output", "/proc/sweep"], "The sweep cannot be written to /proc/sweep: No such file"),
+    ],
+)
+def test_the_command_says_in_one_sentence_what_is_wrong(declared, tmp_path, capsys, name, options, sentence):
+    values = {"file": declared, "port": free_port()}
+    options = [option.format(**values) for option in options]
+    before = sorted(tmp_path.iterdir())
+    begun = time.monotonic()
+    assert main(["sweep", f"{declared}:{name}", "--output", str(tmp_path / "s"), *options]) == 2
+    printed = capsys.readouterr()
+    assert sentence.format(**values) in printed.err and printed.err.count("\n") == 1 and not printed.out
+    assert sorted(path for path in tmp_path.iterdir() if path.name != "__pycache__") == before
+    assert time.monotonic() - begun < 10
+
+
+def test_a_folder_that_may_not_be_written_is_one_sentence(declared, tmp_path, capsys, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert main(["sweep", f"{declared}", "--output", str(tmp_path / "s")]) == 2
+    assert capsys.readouterr().err == f"The sweep cannot be written to {tmp_path / 's'}: Permission denied.\n"
+
+
+def test_a_missing_extra_is_named(declared, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    options = ["--output", str(tmp_path / "s"), "--scheduler", "tcp://127.0.0.1:1"]
+    assert main(["sweep", f"{declared}", *options]) == 2
+    assert capsys.readouterr().err.endswith("not installed: pip install 'dpcvx[cluster]'.\n")
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.slow
+def test_a_server_of_another_kind_is_no_scheduler(tmp_path):
+    def answer(server):
+        for _ in range(2):
+            connection, _ = server.accept()
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, args=(server,), daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(SweepError, match=f"The scheduler {address} cannot be reached: "):
+            sweep(echo, {"value": [1]}, folder=tmp_path / "s", scheduler=address)
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.slow
+def test_a_worker_process_that_dies_is_one_sentence_and_what_is_finished_stays(declared, tmp_path, capsys):
+    assert main(["sweep", f"{declared}:dying", "--output", str(tmp_path / "s"), "--workers", "1"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("A worker was lost with level=") and error.count("\n") == 1
+    assert "the same call goes on from there." in error
+    assert {row["level"] for row in read_sweep(tmp_path / "s").rows} <= {1}
+
+
+def command(file, folder, *options):
+    return [sys.executable, "-m", "dpcvx", "sweep", f"{file}:large", "--output", str(folder), *options]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The file, and what 200 settings with 5 seeds give when nothing happens."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "beside.py").write_text(BESIDE)
+    (folder / "mine.py").write_text(DECLARATION)
+    subprocess.run(command(folder / "mine.py", folder / "s", "--workers", "1"), check=True, capture_output=True)
+    files = snapshot(folder / "s")
+    assert len(files) == 201
+    return folder / "mine.py", files
+
+
+def finished(folder):
+    return len(list(folder.glob("*.csv")))
+
+
+def wait_for(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_three_times_equals_an_undisturbed_one_file_by_file(undisturbed, tmp_path):
+    file, files = undisturbed
+    folder = tmp_path / "s"
+    rng = np.random.default_rng(6)
+    for enough in sorted(rng.choice(np.arange(1, 180), 3, replace=False)):
+        with subprocess.Popen(command(file, folder, "--workers", "2"), stderr=subprocess.PIPE) as process:
+            wait_for(lambda enough=enough: finished(folder) >= enough)
+            time.sleep(rng.uniform(0, 0.03))
+            process.send_signal(signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+        assert enough <= finished(folder) < 200
+    times = {path: path.stat().st_mtime_ns for path in folder.glob("*.csv")}
+    subprocess.run(command(file, folder, "--workers", "2"), check=True, capture_output=True)
+    assert snapshot(folder) == files
+    assert all(path.stat().st_mtime_ns == then for path, then in times.items())
+
+
+@pytest.fixture
+def cluster():
+    """A scheduler, two worker processes, and a client to look at them."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+        distributed.Client(made, set_as_default=False) as client,
+    ):
+        yield made.scheduler_address, client
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_processes_gives_the_same_files(undisturbed, cluster, tmp_path):
+    file, files = undisturbed
+    address, client = cluster
+    subprocess.run(command(file, tmp_path / "s", "--scheduler", address), check=True, capture_output=True)
+    assert snapshot(tmp_path / "s") == files
+    pids = client.run(os.getpid).values()
+    assert len(set(pids)) == 2 and os.getpid() not in pids
+
+
+@pytest.mark.slow
+def test_a_worker_of_the_cluster_killed_in_the_middle_loses_nothing(undisturbed, cluster, tmp_path):
+    file, files = undisturbed
+    address, client = cluster
+    folder = tmp_path / "s"
+    victim = next(iter(client.run(os.getpid).values()))
+    with subprocess.Popen(command(file, folder, "--scheduler", address), stderr=subprocess.PIPE) as process:
+        wait_for(lambda: finished(folder) >= 60)
+        os.kill(victim, signal.SIGKILL)
+        assert finished(folder) < 200
+        assert process.wait(120) == 0
+    assert snapshot(folder) == files
+    assert victim not in client.run(os.getpid).values()
