@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcvx.commands import audit, counters, demo, inspect
+from dpcvx.commands import audit, counters, demo, inspect, sweep
 from dpcvx.commands.outcomes import InputError, Refutation
 
 COMMANDS = {
@@ -12,6 +12,7 @@ COMMANDS = {
     "inspect": inspect,
     "counters": counters,
     "audit": audit,
+    "sweep": sweep,
 }
 REFUTED = 1  # exit code when a claim of the package does not hold
 FAILURE = 2  # exit code when the user's input is at fault
