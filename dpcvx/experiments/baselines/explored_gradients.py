@@ -22,12 +22,10 @@ from dpcvx.learners.action_families import drawn
 from dpcvx.learners.action_sets import arms_of
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.optimal_design import optimal_design
-from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
 
-_THEOREM = "gradient estimates: D/eta + (eta/2) T V tr(Sigma^+)/gamma + gamma W T"
 _RANK = 1e-9  # singular values below this, relative to the largest, count as 0
 
 
@@ -87,6 +85,8 @@ class ExploredGradients(Bandit):
         learning_rate, mixing: eta and gamma.
     """
 
+    _theorem = "gradient estimates: D/eta + (eta/2) T V tr(Sigma^+)/gamma + gamma W T"
+
     def __init__(
         self,
         decision_set: DecisionSet,
@@ -123,11 +123,6 @@ class ExploredGradients(Bandit):
     def uncapped_bound(self) -> float:
         T, eta = self.horizon, self.learning_rate
         return self.regularizer.range / eta + eta * T * self._squares / 2 + self.mixing * self.sizes.variation * T
-
-    @property
-    def regret_bound(self) -> RegretBound:
-        total = min(self.uncapped_bound, self.horizon * self.sizes.variation)
-        return RegretBound(total, 0.0, self.horizon, _THEOREM)
 
     def _play(self) -> Array:
         X, design = self.decision_set, self.design

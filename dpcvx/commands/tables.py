@@ -1,0 +1,41 @@
+"""``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory."""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from dpcvx.commands.outcomes import InputError
+
+HELP = "measure the two tables of the paper, with fitted exponents beside those of the theory"
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quick", action="store_true", help="shorter horizons: minutes instead of about an hour")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the runs here; the same command goes on after an interruption",
+    )
+    parser.add_argument("--workers", type=int, metavar="COUNT", help="processes (default: one for each core)")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    from dpcvx.experiments.paper_tables import FULL, QUICK, paper_tables, render
+    from dpcvx.experiments.sweep_folder import SweepError
+
+    if arguments.workers is not None and arguments.workers < 1:
+        raise InputError(f"--workers must be at least 1, not {arguments.workers}.")
+    scale = QUICK if arguments.quick else FULL
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.output or Path(temporary)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise InputError(f"The runs cannot be kept in {folder}: it cannot be written to.")
+            return render(paper_tables(scale, folder, workers=arguments.workers))
+        except SweepError as error:
+            raise InputError(str(error)) from error
+        except OSError as error:
+            raise InputError(f"The runs cannot be kept in {folder}: {error.strerror}.") from error

@@ -1,0 +1,90 @@
+"""What the tables compare: settings, declared in cvxpy, and the methods that play in each of them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dpcvx.sets import DecisionSet, LossSet
+
+Make = Callable[[DecisionSet, LossSet, int, float], Any]  # X, Y, T, epsilon -> a learner, as a simulation
+NON_PRIVATE = "non-private"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table.
+
+    Attributes:
+        name: how it is called.
+        theory: its exponents, one for each column of the table; "" where there is none.
+        make: the learner; None where the method is not run.
+        judge: a learner with a proved bound by which to tell whether T is large enough; by default the learner itself.
+        guarantee: the epsilon that holds for neighbours by "replace", of the one that was asked for; by default that of
+            the certificate.
+        additive: whether the noise adds a term to the regret, instead of a factor.
+        logarithm: whether its regret has a factor sqrt(ln T).
+        reason: why it is not run.
+    """
+
+    name: str
+    theory: tuple[str, ...]
+    make: Make | None = None
+    judge: Make | None = None
+    guarantee: Callable[[Any, float], float] | None = None
+    additive: bool = False
+    logarithm: bool = False
+    reason: str = ""
+
+    @property
+    def private(self) -> bool:
+        return self.name != NON_PRIVATE
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A line of the paper's table: its sets, the bounds that the paper states, and the methods."""
+
+    name: str
+    declare: Callable[[int], tuple[DecisionSet, LossSet]]
+    stated: tuple[str, str, str]  # previous best, the paper's, best without privacy
+    methods: tuple[Method, ...]
+
+    def method(self, name: str) -> Method:
+        return next(method for method in self.methods if method.name == name)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is proved of a learner: its bound, the part of it without noise, and the largest regret that there is."""
+
+    total: float
+    learning: float
+    largest: float
+
+    @property
+    def price(self) -> float:
+        return self.total - self.learning
+
+    @property
+    def meaningful(self) -> bool:
+        """Whether the bound is at most half of the largest regret."""
+        return self.total <= self.largest / 2
+
+
+@lru_cache(maxsize=64)
+def sets(declare: Callable[[int], tuple[DecisionSet, LossSet]], size: int) -> tuple[DecisionSet, LossSet]:
+    """The sets of a setting, declared once for each size."""
+    return declare(size)
+
+
+@lru_cache(maxsize=4096)
+def promise(setting: Setting, method: Method, size: int, epsilon: float, horizon: int) -> Promise:
+    """What is proved of the method, or of the one by which it is judged."""
+    make = method.judge or method.make
+    assert make is not None
+    learner = make(*sets(setting.declare, size), horizon, epsilon)
+    bound = learner.regret_bound
+    total = getattr(learner, "uncapped_bound", math.inf if bound is None else bound.total)
+    return Promise(total, math.nan if bound is None else bound.learning, horizon * learner.sizes.variation)
