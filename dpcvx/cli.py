@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcvx.commands import audit, counters, demo, inspect, sweep
+from dpcvx.commands import audit, bandits, counters, demo, inspect, sweep
 from dpcvx.commands.outcomes import InputError, Refutation
 
 COMMANDS = {
@@ -12,6 +12,7 @@ COMMANDS = {
     "inspect": inspect,
     "counters": counters,
     "audit": audit,
+    "bandits": bandits,
     "sweep": sweep,
 }
 REFUTED = 1  # exit code when a claim of the package does not hold

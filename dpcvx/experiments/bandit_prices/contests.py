@@ -1,0 +1,221 @@
+"""Contests of private bandits: learners on one pair of sets at one epsilon, each against the losses worst for it."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import cvxpy as cp
+import networkx as nx
+import numpy as np
+from scipy.special import stdtrit
+
+from dpcvx.arrays import Array
+from dpcvx.experiments.losses.extremes import favouring, random_vertex
+from dpcvx.experiments.losses.sequence import Listed, generator
+from dpcvx.experiments.simulation import simulate
+from dpcvx.learners import PrivateBandit, private_bandit
+from dpcvx.learners.bandit import sizes_of
+from dpcvx.sets import DecisionSet, LossSet
+
+LEVEL = 0.95  # of all intervals
+Pair = tuple[DecisionSet, LossSet]
+
+
+@dataclass(frozen=True)
+class PriceRow:
+    """What one private learner paid.
+
+    Attributes:
+        contest, learner: their names.
+        horizon: T.
+        epsilon: what the learner really guarantees; where it is more than its rivals', it is no rival of theirs.
+        batch: rounds for which an action is held.
+        regrets: of the replicas, against the losses that were worst for this learner.
+        idle: the regret per round of always playing the centre, against the same losses.
+        bound: the proved regret per round, infinite without one.
+        is_rival: whether it guarantees what the contest asks for.
+        is_picked: whether `private_bandit` would choose it.
+    """
+
+    contest: str
+    learner: str
+    horizon: int
+    epsilon: float
+    batch: int
+    regrets: tuple[float, ...]
+    idle: float
+    bound: float
+    is_rival: bool
+    is_picked: bool
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.regrets))
+
+    @property
+    def standard_error(self) -> float:
+        return float(np.std(self.regrets, ddof=1) / math.sqrt(len(self.regrets)))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the expected regret, by Student's law, at `LEVEL`."""
+        reach = float(stdtrit(len(self.regrets) - 1, (1 + LEVEL) / 2)) * self.standard_error
+        return self.mean - reach, self.mean + reach
+
+    @property
+    def per_round(self) -> float:
+        return self.mean / self.horizon
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """One pair of sets, one number of rounds, one epsilon.
+
+    Attributes:
+        losses: (k, *shape); each is the loss of all rounds in a run of its own, and a learner's worst run counts.
+    """
+
+    name: str
+    sets: Pair
+    horizon: int
+    epsilon: float
+    losses: Array
+    replicas: int
+
+    @cached_property
+    def pick(self) -> PrivateBandit:
+        """The choice of `private_bandit`."""
+        return private_bandit(*self.sets, self.horizon, self.epsilon, seed=0)
+
+    def row(self, name: str, learner: Any, *, epsilon: float | None = None, **options: Any) -> PriceRow:
+        """Play a learner.
+
+        Args:
+            name: of the row.
+            learner: a bandit learner of the same sets and horizon.
+            epsilon: where it is not that of the contest.
+            **options: of `PrivateBandit`.
+        """
+        private = PrivateBandit(learner, epsilon or self.epsilon, seed=0, **options)
+        runs = [
+            simulate(private, self._constant(loss), self.replicas, seed, checkpoints=1, progress=False)
+            for seed, loss in enumerate(self.losses)
+        ]
+        worst = max(range(len(runs)), key=lambda k: runs[k].final)
+        same = (private.name, private.batch, private.uncapped_bound, private.noise)
+        return PriceRow(
+            contest=self.name,
+            learner=name,
+            horizon=self.horizon,
+            epsilon=private.certificate.epsilon,
+            batch=private.batch,
+            regrets=tuple(runs[worst].regret[:, -1].tolist()),
+            idle=self._idle(self.losses[worst]),
+            bound=private.uncapped_bound / self.horizon,
+            is_rival=private.certificate.epsilon <= self.epsilon * (1 + 1e-9),
+            is_picked=same == (self.pick.name, self.pick.batch, self.pick.uncapped_bound, "scalar"),
+        )
+
+    def _constant(self, loss: Array) -> Listed:
+        return Listed("constant", self.horizon, loss[None], np.zeros_like)
+
+    def _idle(self, loss: Array) -> float:
+        X = self.sets[0]
+        return float(np.sum(loss * X.center) + X.support(-loss))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How well `private_bandit` chose in a contest: the row it picked, and the best among its rivals."""
+
+    picked: PriceRow
+    best: PriceRow
+
+    @property
+    def ratio(self) -> float:
+        return self.picked.mean / self.best.mean
+
+
+def choices(rows: Iterable[PriceRow]) -> list[Choice]:
+    """One for each contest of which the choice of `private_bandit` took part."""
+    contests: dict[str, list[PriceRow]] = {}
+    for row in rows:
+        if row.is_rival:
+            contests.setdefault(row.contest, []).append(row)
+    return [
+        Choice(picked, min(rivals, key=lambda row: row.mean))
+        for rivals in contests.values()
+        for picked in rivals
+        if picked.is_picked
+    ]
+
+
+def hardest(direction: Array, gap: float, factors: Iterable[float]) -> Array:
+    """Multiples of a loss by c times the gap that is hardest to find, for each factor c; none is longer than the loss.
+
+    A far smaller gap costs nothing, and a far larger one is found at once.
+    """
+    return np.stack([size * direction for size in sorted({min(1.0, factor * gap) for factor in factors})])
+
+
+def second_moment(sets: Pair, epsilon: float) -> float:
+    """V = M^2 + 2 (D/epsilon)^2: of the noisy feedback, relative to M^2."""
+    sizes = sizes_of(*sets)
+    return 1 + 2 * (sizes.feedback_range / (epsilon * sizes.magnitude)) ** 2
+
+
+def extreme(sets: Pair) -> Array:
+    """The loss under which a random vertex is better than the centre by as much as possible."""
+    X, Y = sets
+    return favouring(X, Y, random_vertex(X, generator(0, 0)))
+
+
+# sets
+
+
+@cache
+def arms(count: int) -> Pair:
+    """Arms with losses in [-1, 1]."""
+    x, loss = cp.Variable(count, nonneg=True), cp.Variable(count)
+    return DecisionSet(x, [cp.sum(x) == 1], name=f"{count} arms"), LossSet(loss, [loss >= -1, loss <= 1])
+
+
+@cache
+def ball(size: int) -> Pair:
+    """The Euclidean ball with losses in it."""
+    x, loss = cp.Variable(size), cp.Variable(size)
+    return DecisionSet(x, [cp.norm2(x) <= 1], name=f"ball N = {size}"), LossSet(loss, [cp.norm2(loss) <= 1])
+
+
+@cache
+def cube(size: int) -> Pair:
+    """The cube [-1, 1]^N with losses in the cross-polytope."""
+    x, loss = cp.Variable(size), cp.Variable(size)
+    return DecisionSet(x, [x >= -1, x <= 1], name=f"cube N = {size}"), LossSet(loss, [cp.norm1(loss) <= 1])
+
+
+@cache
+def polygon(sides: int) -> Pair:
+    """A regular polygon around the unit circle with losses in the unit disc."""
+    x, loss = cp.Variable(2), cp.Variable(2)
+    angles = 2 * np.pi * np.arange(sides) / sides
+    normals = np.column_stack([np.cos(angles), np.sin(angles)])
+    return DecisionSet(x, [normals @ x <= 1], name=f"{sides} sides"), LossSet(loss, [cp.norm2(loss) <= 1])
+
+
+@cache
+def flows(roads: int = 6, length: int = 10) -> Pair:
+    """Flows on parallel roads of some edges each, with a crossing half way from each to the next; losses in [0, 1]."""
+    graph = nx.DiGraph()
+    for road in range(roads):
+        nx.add_path(graph, ["start", *((road, k) for k in range(1, length)), "end"])
+    graph.add_edges_from(((road, length // 2), (road + 1, length // 2)) for road in range(roads - 1))
+    outflow = -nx.incidence_matrix(graph, oriented=True)
+    demand = np.zeros(len(graph))
+    demand[list(graph).index("start")], demand[list(graph).index("end")] = 1.0, -1.0
+    edges = graph.number_of_edges()
+    x, loss = cp.Variable(edges, nonneg=True), cp.Variable(edges)
+    X = DecisionSet(x, [outflow @ x == demand], name=f"flows on {edges} edges")
+    return X, LossSet(loss, [loss >= 0, loss <= 1])
