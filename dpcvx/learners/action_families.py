@@ -2,8 +2,9 @@
 
 A family answers for a sample, the mean and the second moment E_q[aa'] of q, for ln |A| and for the rank of the span of
 A. Lists of points do so by enumeration; the corners of a box and the k-sets of n things are far too many for that, and
-need only a formula. `play` draws from p = (1 - mixing) q + mixing mu, mu the exploration, together with P^+ a for the
-drawn a and P = E_p[aa'], from which a bandit learner estimates its loss: E_p[P^+ a <l, a>] = l on the span.
+need only a formula, as do the paths of a graph in `path_family`. `play` draws from p = (1 - mixing) q + mixing mu, mu
+the exploration, together with P^+ a for the drawn a and P = E_p[aa'], from which a bandit learner estimates its loss:
+E_p[P^+ a <l, a>] = l on the span.
 """
 
 import itertools
@@ -34,12 +35,14 @@ class Exploration:
         moment: Sigma = E_mu[aa'], (N, N).
         reach: an upper bound of max a'Sigma^+ a over the actions.
         weights: probabilities of the actions of a list; None where mu is uniform.
+        points: the actions that have these probabilities, one a row, where the family itself lists none.
     """
 
     name: str
     moment: Array
     reach: float
     weights: Array | None = None
+    points: Array | None = None
 
 
 class ActionFamily(ABC):

@@ -11,13 +11,16 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.learners.action_families import ActionFamily, Arms, BoxCorners, KSets, PointList
+from dpcvx.learners.path_family import Paths
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.charts import DENSE_LIMIT
 from dpcvx.sets.closed_forms import Knapsack
+from dpcvx.sets.declaration import declare
 from dpcvx.sets.enumeration import vertices
+from dpcvx.sets.lift import lift
 from dpcvx.sets.sizes import Sizes
 
-_LISTED = math.log(500)  # ln of the number of k-sets up to which a list is faster than the formula
+_LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -78,9 +81,37 @@ def arms_of(decision_set: DecisionSet) -> Arms | None:
     return None if plain is None or plain[2] is None else Arms(decision_set.size, plain[2])
 
 
+def paths_of(decision_set: DecisionSet) -> Paths | None:
+    """The paths of unit flows { x >= 0, outflow - inflow = 1 at a source, -1 at a target, 0 elsewhere }, or None.
+
+    One node may be left out, whose equation follows from the others.
+    """
+    if not decision_set.is_polytope or decision_set.closed_form is not None:
+        return None
+    form = lift(declare(decision_set.variable, decision_set.constraints))
+    entries = np.arange(decision_set.size)
+    plain = form.columns == len(entries) == form.P.nnz and (form.P.data == 1).all() and not form.offset.any()
+    single = form.A.shape[0] == form.A.nnz and (form.A.data < 0).all() and not form.b.any()
+    if not plain or not single or len(np.unique(form.A.indices)) < len(entries) or not form.E.shape[0]:
+        return None
+    flow = form.E.toarray()[:, form.P.indices]
+    flow, demand = np.vstack([flow, -flow.sum(axis=0)]), np.append(form.e, -form.e.sum())
+    for values, count in ((flow, np.ones(len(entries))), (demand, 1)):
+        if not np.isin(values, (-1, 0, 1)).all():
+            return None
+        if not all(np.array_equal((values == sign).sum(axis=0), count) for sign in (1, -1)):
+            return None
+    tails, heads = (np.argmax(flow == sign, axis=0) for sign in (1, -1))
+    source, target = (int(np.argmax(demand == sign)) for sign in (1, -1))
+    return Paths(tails, heads, source, target)
+
+
 def _known_family(decision_set: DecisionSet) -> ActionFamily | None:
-    """The family of a recognised box, simplex or k-set polytope."""
+    """The family of a recognised box, simplex, k-set or flow polytope."""
     form = decision_set.closed_form
+    paths = paths_of(decision_set)
+    if paths is not None:
+        return PointList(paths.listed()) if paths.log_count <= _LISTED else paths
     plain = form.plain() if isinstance(form, Knapsack) else None
     if plain is None:
         return None

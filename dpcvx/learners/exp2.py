@@ -26,7 +26,7 @@ class Exp2(Bandit):
 
     Args:
         actions: points of R^N as an array (k, N), np.eye(N) for arms; or a polytope, whose vertices are then played:
-            boxes, simplices and k-sets by formulas, others by listing up to 10,000 of them.
+            boxes, simplices, k-sets and flows by formulas, others by listing up to 10,000 of them.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         exploration: mu: "design" (Kiefer-Wolfowitz), "uniform", or probabilities of the listed actions.
         tuning: "moments", or for arms also "rigorous" (noise cut at 2 lam ln T) and "paper" (Theorem 4.1, unproved).
