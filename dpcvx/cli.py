@@ -4,16 +4,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcvx.commands import audit, bandits, counters, demo, inspect, sweep
+from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
 
 COMMANDS = {
     "demo": demo,
+    "gallery": gallery,
     "inspect": inspect,
     "counters": counters,
     "audit": audit,
     "bandits": bandits,
     "sweep": sweep,
+    "tables": tables,
 }
 REFUTED = 1  # exit code when a claim of the package does not hold
 FAILURE = 2  # exit code when the user's input is at fault

@@ -1,4 +1,4 @@
-"""The command line: the demo writes its picture, and inspect answers every input with a summary or one sentence."""
+"""The command line: demo and gallery write their files, and inspect answers with a summary or one sentence."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcvx.cli import main
+from dpcvx.experiments import demo
 
 DECLARATION = """
 import cvxpy as cp
@@ -125,20 +126,53 @@ def test_inspect_refuses_a_file_that_is_not_python(inspect):
     assert_one_sentence(inspect("X = 1", "X", file="mine.txt"), "its name must end in .py.")
 
 
-def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys):
+def test_gallery_prints_a_table_and_draws_a_picture(tmp_path, capsys):
     folder = tmp_path / "new" / "folder"
-    assert main(["demo", "--output", str(folder)]) == 0
+    assert main(["gallery", "--output", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert (folder / "gallery.png").read_bytes().startswith(b"\x89PNG")
     assert str(folder / "gallery.png") in printed
     assert sum("density" in line or "flows" in line or "polygon" in line for line in printed.splitlines()) == 3
 
 
-def test_demo_refuses_a_file_as_its_folder(tmp_path, capsys):
+def test_gallery_refuses_a_file_as_its_folder(tmp_path, capsys):
     taken = tmp_path / "taken"
     taken.write_text("")
-    assert main(["demo", "--output", str(taken)]) == 2
+    assert main(["gallery", "--output", str(taken)]) == 2
     assert capsys.readouterr().err.startswith(f"The picture cannot be written to {taken / 'gallery.png'}: ")
+
+
+@pytest.mark.slow
+def test_demo_tells_the_story_and_ends_with_the_path_of_the_report(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "QUICK", demo.Size(horizon=64, replicas=2, secure_rounds=3))
+    folder = tmp_path / "new" / "folder"
+    assert main(["demo", "--quick", "--output", str(folder)]) == 0
+    printed = capsys.readouterr()
+    story, _, place = printed.out.rpartition("Report: ")
+    assert Path(place.strip()).is_absolute() and Path(place.strip()) == folder / "dpcvx-demo.html"
+    assert list(folder.iterdir()) == [folder / "dpcvx-demo.html"]
+    for part in ("DECLARED", "flow[0] + flow[1] + flow[2] == 1.0", "DERIVED", "PROMISED", "secure", "3 of 64", "PAID"):
+        assert part in story
+    assert printed.err.count(" ...\n") >= 10
+    report = (folder / "dpcvx-demo.html").read_text(encoding="utf-8")
+    assert "flow[9] + flow[11] == flow[14]" in report and "Privacy certificate: bandit feedback" in report
+    assert report.count('<svg role="img"') == 8 and "dpcvx demo --quick" in report
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/below", "locked"])
+def test_demo_refuses_a_folder_in_which_it_cannot_write_before_it_works(tmp_path, capsys, monkeypatch, place):
+    def locked(**_):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "taken").write_text("")
+    (tmp_path / "locked").mkdir()
+    if place == "locked":
+        monkeypatch.setattr("tempfile.TemporaryFile", locked)
+    monkeypatch.setattr(demo, "run", None)  # calling it would raise
+    assert main(["demo", "--output", str(tmp_path / place)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"The report cannot be written to {tmp_path / place / 'dpcvx-demo.html'}: ")
+    assert error.count("\n") == 1 and not list((tmp_path / "locked").iterdir())
 
 
 def test_an_unknown_command_exits_with_two(capsys):

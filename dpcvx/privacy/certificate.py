@@ -106,7 +106,8 @@ class Certificate:
         """All fields, machine-readable."""
         return asdict(self) | {"protects": self.protects, "arithmetic": self.arithmetic}
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
+        """The claim and what it rests on, line by line: what about, and words."""
         claim = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
         if not np.isfinite(self.epsilon):
             claim = "none: the sums carry no noise"
@@ -137,14 +138,14 @@ class Certificate:
         return rows
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
         return "Privacy certificate" if self.secure else "Simulation: not private"
 
     def __str__(self) -> str:
-        return "\n".join([self._title, *(f"  {key:12s} {text}" for key, text in self._rows())])
+        return "\n".join([self.title, *(f"  {key:12s} {text}" for key, text in self.rows())])
 
     def _repr_html_(self) -> str:
-        return markup.table(self._rows(), caption=self._title)
+        return markup.table(self.rows(), caption=self.title)
 
 
 @dataclass(frozen=True)

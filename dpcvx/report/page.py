@@ -70,11 +70,17 @@ def preformatted(text: str) -> Html:
     return Html(f'<pre tabindex="0">{markup.text(text)}</pre>')
 
 
-def table(header: Sequence[object], rows: Iterable[Sequence[object]], caption: str = "") -> Html:
-    """A table that scrolls within its box where the window is narrow; the first column names the rows."""
-    label = markup.text(caption or "table")
+def table(header: Sequence[object], rows: Iterable[Sequence[object]], caption: str = "", *, label: str = "") -> Html:
+    """A table that scrolls within its box where the window is narrow; the first column names the rows.
+
+    Args:
+        header, rows: what it shows; the header may be empty.
+        caption: below it.
+        label: what screen readers call it, by default the caption.
+    """
+    name = markup.text(label or caption or "table")
     inner = markup.table(rows, header, caption)
-    return Html(f'<div class="wide" role="region" aria-label="{label}" tabindex="0">{inner}</div>')
+    return Html(f'<div class="wide" role="region" aria-label="{name}" tabindex="0">{inner}</div>')
 
 
 def _inline(text: str) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.markup import Html
 from dpcvx.privacy import Certificate
-from dpcvx.report.page import preformatted, table
+from dpcvx.report.page import paragraph, preformatted, table
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.version import __version__
 
@@ -32,19 +33,22 @@ def declaration(declared: DecisionSet | LossSet) -> Html:
             ("largest norm", f"at most {declared.norm_bound(2):.6g} in the 2-norm"),
         ]
     details = f"<details><summary>How it was derived</summary>{preformatted(declared.summary())}</details>"
-    return Html(preformatted("\n".join(lines)) + table((), rows) + details)
+    return Html(
+        preformatted("\n".join(lines)) + table((), rows, label=f"what was derived of {declared.name}") + details
+    )
 
 
-def certificate(claimed: Certificate) -> Html:
-    """A certificate under its title; a simulation's says that it is none."""
-    return Html(f"<div class='wide' tabindex='0' role='region' aria-label='certificate'>{claimed._repr_html_()}</div>")
+def certificate(claimed: Certificate, of: str = "") -> Html:
+    """A certificate under a heading that says what it is of; that of a simulation says that it claims nothing."""
+    title = f"{claimed.title}{f': {of}' if of else ''}"
+    return Html(f"<h3>{markup.text(title)}</h3>{table((), claimed.rows(), label=title)}")
 
 
 def reproduce(commands: Iterable[str]) -> Html:
     """The commands, and the versions with which the report was made."""
-    versions = [("dpcvx", __version__), ("Python", platform.python_version())]
-    versions += [(name, importlib.metadata.version(name)) for name in _PACKAGES]
-    return Html(preformatted("\n".join(commands)) + table(("package", "version"), versions))
+    versions = [f"dpcvx {__version__}", f"Python {platform.python_version()}"]
+    versions += [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
+    return Html(preformatted("\n".join(commands)) + paragraph(f"Made with {', '.join(versions)}."))
 
 
 def _entries(vector: Array) -> str:
@@ -53,4 +57,6 @@ def _entries(vector: Array) -> str:
 
 
 def _extent(lower: Array, upper: Array) -> str:
-    return f"between {np.min(lower):.4g} and {np.max(upper):.4g}, the widest {np.max(upper - lower):.4g} wide"
+    widest = np.max(upper - lower)
+    least, largest = (0.0 if abs(end) <= 1e-12 * widest else end for end in (np.min(lower), np.max(upper)))
+    return f"between {least:.4g} and {largest:.4g}, the widest {widest:.4g} wide"

@@ -45,6 +45,7 @@ body {{ margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.55 s
 main {{ max-width: 62rem; margin: 0 auto; padding: 2rem 1rem 4rem; }}
 h1 {{ font-size: 1.8rem; line-height: 1.2; margin: 0 0 .4rem; }}
 h2 {{ font-size: 1.25rem; margin: 2.6rem 0 .6rem; padding-top: .6rem; border-top: 1px solid var(--line); }}
+h3 {{ font-size: 1.05rem; margin: 1.4rem 0 .2rem; }}
 p {{ max-width: 44rem; margin: .6rem 0; overflow-wrap: anywhere; }}
 .subtitle {{ color: var(--quiet); font-size: 1.1rem; }}
 code, pre {{ font-family: ui-monospace, monospace; font-size: .85rem; }}

@@ -1,0 +1,27 @@
+"""``dpcvx gallery``: declare five sets, draw the flat ones, print what was derived."""
+
+import argparse
+from pathlib import Path
+
+from dpcvx.commands.outcomes import InputError
+
+HELP = "declare five sets, draw the flat ones, print what was derived"
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", type=Path, default=Path(), metavar="FOLDER", help="where gallery.png goes (default: here)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> str:
+    from dpcvx.experiments import gallery
+
+    picture = arguments.output / "gallery.png"
+    try:
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        exhibits = gallery.declare_all()
+        gallery.draw(exhibits, picture)
+    except OSError as error:
+        raise InputError(f"The picture cannot be written to {picture}: {error.strerror}.") from error
+    return f"{gallery.table(exhibits)}\n\nThe two-dimensional sets with their Dikin ellipsoids: {picture}"
