@@ -1,6 +1,7 @@
 """``dpcvx demo``: learn routes through a small town with and without privacy, and report what it costs."""
 
 import argparse
+import itertools
 import sys
 import tempfile
 from pathlib import Path
@@ -39,8 +40,10 @@ def run(arguments: argparse.Namespace) -> str:
 def _findings(quick: bool) -> "Findings":
     from dpcvx.experiments import demo
 
+    stages = itertools.count(1)
+
     def tell(stage: str) -> None:
-        print(f"{stage} ...", file=sys.stderr, flush=True)
+        print(f"[{next(stages)}/{demo.STAGES}] {stage} ...", file=sys.stderr, flush=True)
 
     return demo.run(demo.QUICK if quick else demo.Size(), tell)
 

@@ -18,6 +18,7 @@ from dpcvx.sets import DecisionSet, LossSet
 EPSILONS = (None, 3.0, 1.0, 0.3)  # None is without privacy
 EPSILON = 1.0  # of the learners that are certified and drawn
 SETTINGS = ("full information", "bandit feedback")
+STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS))  # of which `run` tells
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def demo_page(found: Findings, command: str) -> Page:
         f"nothing. Mean over {replicas} runs, with the band between the quantiles 5 % and 95 %. A diamond is the bound "
         f"that is proved for the expected regret after {T:,} rounds.",
         side_by_side(*(_regrets(found, setting) for setting in SETTINGS)),
-        "The drivers of four private runs on average, beside those of a learner without privacy:",
+        "With full information, the drivers of a learner without privacy, and those of a few private runs on average:",
         side_by_side(*(_drivers(found, epsilon, late) for epsilon in found.flows for late in (False, True))),
     )
     page.add(
@@ -146,7 +146,7 @@ def _draw_roads(ax: Any, widths: Array, labels: list[str], colours: list[str]) -
     """Arrows between the places, each with its width, colour and label."""
     for (start, end), width, label, colour in zip(town.ROADS, widths, labels, colours, strict=True):
         tail, head = np.array(town.PLACES[start]), np.array(town.PLACES[end])
-        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "shrinkA": 17, "shrinkB": 17}
+        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "shrinkA": 20, "shrinkB": 20}
         ax.annotate("", head, tail, arrowprops=arrow)
         along = (head - tail) / np.linalg.norm(head - tail)
         aside = np.array([abs(along[1]), -along[0] * np.sign(along[1])]) if along[1] else np.array([0.0, 1.0])

@@ -58,13 +58,14 @@ caption {{ caption-side: bottom; text-align: left; color: var(--quiet); padding-
 th, td {{ padding: .3rem .8rem .3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
 thead th {{ border-bottom: 2px solid var(--line); }}
 tbody th {{ font-weight: 600; }}
-figure {{ margin: 1.2rem 0; min-width: 0; }}
+figure {{ margin: 1.2rem 0; min-width: 0; max-width: 36rem; }}
 figure svg {{ display: block; width: 100%; height: auto; fill: currentColor; stroke-linejoin: round; }}
 figcaption {{ color: var(--quiet); font-size: .92rem; margin-top: .4rem; }}
 .beside {{ display: grid; gap: 0 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }}
 @media print {{
   main {{ max-width: none; padding: 0; }}
-  h2 {{ break-after: avoid; }}
+  h2, h3 {{ break-after: avoid; }}
+  .beside {{ grid-template-columns: 1fr 1fr; }}
   figure, tr {{ break-inside: avoid; }}
   .wide, pre {{ overflow: visible; }}
   pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}

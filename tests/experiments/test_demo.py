@@ -16,7 +16,7 @@ SIZE = Size(horizon=90, replicas=3, secure_rounds=4)
 def found():
     heard = []
     findings = demo.run(SIZE, heard.append, progress=False)
-    assert len(heard) == len(set(heard)) == 13
+    assert len(heard) == len(set(heard)) == demo.STAGES
     return findings
 
 
