@@ -142,6 +142,7 @@ def test_text_fits_in_120_columns_and_says_what_was_not_run():
             pt.Section(
                 setting.name,
                 setting.stated,
+                setting.steady,
                 grid_of(pt.FULL, setting.name),
                 tuple(
                     pt.Row(m.name, 1.52, regrets, cells) if m.make else pt.Row(m.name, None, (), (), m.reason)
@@ -229,7 +230,7 @@ def test_the_price_of_noise_on_every_step_grows_like_the_square_root_and_ours_ha
     for name in ("earlier: step noise", "ours"):
         grid = replace(grid_of(pt.QUICK, "experts"), horizons=doublings(10, 14))
         planned = Planner(EXPERTS, EXPERTS.method(name), grid)
-        fit = planned.less_non_private(planned.price_in_horizon("const", dear))
+        fit = planned.less_non_private(planned.price_in_horizon(EXPERTS.steady, dear))
         prices = [regrets(p, 32) - regrets(q, 1).mean() for p, q in zip(fit.points, fit.less, strict=True)]
         values[name] = fit_exponent(fit.sizes, prices).value
     assert 0.35 <= values["earlier: step noise"] <= 0.55 and values["ours"] <= 0.25

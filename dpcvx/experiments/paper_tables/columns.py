@@ -137,23 +137,24 @@ def meaningful(promise: Promise) -> bool:
 
 
 def full_information_fits(planner: Planner) -> tuple[Fit, ...]:
-    """Regret in T on altdrift, which attains the square root; prices on const, which attains the price."""
-    method = planner.method
+    """Regret in T on altdrift, which attains the square root; prices on steady losses, which attain the price."""
+    method, steady = planner.method, planner.setting.steady
     regret = planner.in_horizon("altdrift", free if method.additive else meaningful)
     if not method.private:
         return regret, *[Fit(reason="-")] * 3
     prices = (
-        planner.price_in_horizon("const", dear),
-        planner.in_epsilon("const", dear),
-        planner.in_size("const", dear, halvings(planner.grid.epsilon)),
+        planner.price_in_horizon(steady, dear),
+        planner.in_epsilon(steady, dear),
+        planner.in_size(steady, dear, halvings(planner.grid.epsilon)),
     )
     return regret, *(planner.less_non_private(fit) for fit in prices)
 
 
 def bandit_fits(planner: Planner) -> tuple[Fit, ...]:
-    """Regret on const, where every learner pays for its learning rate and its exploration."""
+    """Regret on steady losses, where every learner pays for its learning rate and its exploration."""
+    steady = planner.setting.steady
     return (
-        planner.in_horizon("const", meaningful),
-        planner.in_epsilon("const", meaningful),
-        planner.in_size("const", meaningful, (planner.grid.epsilon,)),
+        planner.in_horizon(steady, meaningful),
+        planner.in_epsilon(steady, meaningful),
+        planner.in_size(steady, meaningful, (planner.grid.epsilon,)),
     )

@@ -80,6 +80,7 @@ SETTINGS = (
         cube,
         ("sqrt(N T)/eps", "sqrt(N T) + N log^2 T/eps", "sqrt(N T)"),
         _methods("euclidean", "1", "1", "1", "approx. leader"),
+        steady="round_robin",  # one loss of this set favours one entry alone
     ),
     Setting(
         "general OLO: cube, |l_i| <= 1",

@@ -44,12 +44,20 @@ class Method:
 
 @dataclass(frozen=True)
 class Setting:
-    """A line of the paper's table: its sets, the bounds that the paper states, and the methods."""
+    """A line of the paper's table.
+
+    Attributes:
+        declare: its sets, of a given N.
+        stated: the bounds that the paper states: previous best, its own, best without privacy.
+        methods: its rows.
+        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can.
+    """
 
     name: str
     declare: Callable[[int], tuple[DecisionSet, LossSet]]
-    stated: tuple[str, str, str]  # previous best, the paper's, best without privacy
+    stated: tuple[str, str, str]
     methods: tuple[Method, ...]
+    steady: str = "const"
 
     def method(self, name: str) -> Method:
         return next(method for method in self.methods if method.name == name)
