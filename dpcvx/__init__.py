@@ -14,6 +14,7 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
+from dpcvx.experiments.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.experiments.simulation import Simulation, simulate
 from dpcvx.experiments.sweep import Sweep, sweep
 from dpcvx.experiments.sweep_folder import SweepError
@@ -51,6 +52,7 @@ __all__ = [
     "LossOutOfSetError",
     "LossSet",
     "OracleError",
+    "PriceOfPrivacy",
     "PrivateBandit",
     "PrivateSums",
     "ProtocolError",
@@ -67,6 +69,7 @@ __all__ = [
     "audit",
     "compose",
     "load",
+    "price_of_privacy",
     "private_bandit",
     "read_sweep",
     "save",

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, sweep, tables
+from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
 
 COMMANDS = {
@@ -13,6 +13,7 @@ COMMANDS = {
     "inspect": inspect,
     "counters": counters,
     "audit": audit,
+    "price": price,
     "bandits": bandits,
     "sweep": sweep,
     "tables": tables,

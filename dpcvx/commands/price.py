@@ -1,0 +1,152 @@
+"""``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds.
+
+SET is FILE.py:NAME, or FILE.py, which then defines X and Y, or a named set with its numbers, as simplex:10, cube:5,
+norm_ball:5, capped_simplex:10,3, spectrahedron:3, birkhoff:4, permutahedron:4. LOSSES is FILE.py:NAME, box:LOW,HIGH or
+ball:P,RADIUS; by default Y of the same file, or for a named set box:-1,1 (cube: ball:1, norm_ball: ball:2).
+"""
+
+import argparse
+import shlex
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcvx.arguments import whole
+from dpcvx.commands.named_sets import decision_set, loss_set
+from dpcvx.commands.outcomes import InputError
+from dpcvx.errors import DpcvxError
+from dpcvx.sets import DecisionSet, LossSet
+
+if TYPE_CHECKING:
+    from dpcvx.experiments.price import PriceOfPrivacy
+    from dpcvx.experiments.price.grid import Grid
+
+HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
+_SETTINGS = {"full-information": "full information", "bandit": "bandit"}
+_PANEL = (5.0, 4.2)  # inches
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("set", metavar="SET", help="where decisions lie")
+    parser.add_argument("losses", metavar="LOSSES", nargs="?", help="what a loss may be")
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0], metavar="E")
+    parser.add_argument("--horizon", type=int, nargs="+", metavar="T", help="numbers of rounds; see --seconds")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="without --horizon: about how long it may take on one core (60)"
+    )
+    parser.add_argument("--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), help="both by default")
+    parser.add_argument("--delta", type=float, default=0.0, help="for Gaussian noise with full information")
+    parser.add_argument("--replicas", type=int, default=16, help="runs of every learner (16)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
+    parser.add_argument("--folder", type=Path, help="keep finished rows there, to go on after an interruption")
+    parser.add_argument("--output", type=Path, metavar="FILE.html", help="write a report as well")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    from dpcvx.experiments.price import HARD, price_of_privacy
+    from dpcvx.experiments.price.budget import affordable_horizons
+    from dpcvx.experiments.price.grid import Grid
+
+    try:
+        settings = [_SETTINGS[name] for name in arguments.setting]
+        wanted = (arguments.epsilon, arguments.horizon or (1,), settings, HARD)
+        grid = Grid.checked(*wanted, arguments.replicas, arguments.seed, arguments.delta)
+        whole(arguments.workers, "workers")
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if arguments.output is not None:
+        _check_place(arguments.output)
+    X = decision_set(arguments.set)
+    Y = loss_set(arguments.losses, arguments.set, X)
+    if X.shape != Y.shape:
+        raise InputError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
+    try:
+        if not arguments.horizon:
+            grid = replace(grid, horizons=affordable_horizons(X, Y, grid, arguments.seconds))
+        found = price_of_privacy(X, Y, workers=arguments.workers, folder=arguments.folder, **grid.arguments())
+    except (DpcvxError, OverflowError) as error:
+        raise InputError(" ".join(str(error).split())) from error
+    if arguments.output is None:
+        return str(found)
+    try:
+        _report(found, X, Y, grid, _command(arguments, grid)).write(arguments.output)
+    except OSError as error:
+        raise InputError(f"The report cannot be written to {arguments.output}: {error.strerror}.") from error
+    return f"{found}\n\nReport: {arguments.output}"
+
+
+def _check_place(output: Path) -> None:
+    """Fail before the long computation where its report could not be written."""
+    if output.is_dir():
+        raise InputError(f"--output must be a file, but {output} is a folder.")
+    try:
+        with tempfile.TemporaryFile(dir=output.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"The report cannot be written to {output}: {error.strerror}.") from error
+
+
+def _command(arguments: argparse.Namespace, grid: "Grid") -> str:
+    """The call that measures the same again, whatever the speed of the machine."""
+    words = ["dpcvx", "price", arguments.set, *([arguments.losses] if arguments.losses else [])]
+    words += ["--epsilon", *(f"{epsilon:g}" for epsilon in grid.epsilons)]
+    words += ["--horizon", *map(str, grid.horizons), "--setting", *arguments.setting]
+    words += ["--delta", f"{grid.delta:g}"] if grid.delta else []
+    words += ["--replicas", str(grid.replicas), "--seed", str(grid.seed), "--output", str(arguments.output)]
+    return shlex.join(words)
+
+
+def _report(found: "PriceOfPrivacy", X: DecisionSet, Y: LossSet, grid: "Grid", command: str) -> Any:
+    from dpcvx import report
+    from dpcvx.experiments.price.result import LEGEND
+
+    first, *sentences = found.recommendation.splitlines()
+    page = report.Page("The price of privacy", f"Decisions in the {X.name}, losses in the {Y.name}.")
+    page.add("Recommendation", *sentences, first)
+    page.add("Regret over epsilon", report.side_by_side(*(_picture(found, setting) for setting in found.settings)))
+    for setting in found.settings:
+        header, *lines = found.table(setting)
+        page.add(f"Table: {setting}", report.table(header, lines, found.learners(setting)), LEGEND)
+    page.add("Where decisions lie", report.declaration(X))
+    page.add("What a loss may be", report.declaration(Y))
+    promises = [report.certificate(_claim(X, Y, grid, setting)) for setting in found.settings]
+    page.add(
+        "What a learner promises",
+        "All curves above are simulations. This is what a learner without a seed claims.",
+        *promises,
+    )
+    return page.add("To get this report again", report.reproduce([command]))
+
+
+def _picture(found: "PriceOfPrivacy", setting: str) -> Any:
+    from matplotlib.figure import Figure
+
+    from dpcvx import report
+
+    drawn = Figure(figsize=_PANEL, layout="constrained")
+    found.plot(drawn.add_subplot(), setting=setting)
+    learned = found.row(setting, "without privacy", found.horizons[-1]).regret
+    private = [
+        row.regret
+        for row in found.rows
+        if (row.setting, row.role, row.horizon) == (setting, "private", found.horizons[-1])
+    ]
+    return report.figure(
+        drawn,
+        alternative=f"Regret over epsilon, {setting}, {found.horizons[-1]} rounds: without privacy {learned:.3g}; "
+        f"private {private[0]:.3g} at the least epsilon and {private[-1]:.3g} at the largest.",
+        caption="Mean over the replicas on the worst losses tried; the band holds nine tenths of the runs.",
+    )
+
+
+def _claim(X: DecisionSet, Y: LossSet, grid: "Grid", setting: str) -> Any:
+    """The certificate of the private learner over the longest horizon, at the epsilon nearest to 1."""
+    from dpcvx.learners import FTRL, private_bandit
+
+    epsilon = min(grid.epsilons, key=lambda one: abs(one - 1))
+    if setting == "bandit":
+        return private_bandit(X, Y, grid.horizons[-1], epsilon).certificate
+    return FTRL(X, Y, grid.horizons[-1], epsilon, grid.delta).certificate

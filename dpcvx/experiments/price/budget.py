@@ -1,0 +1,35 @@
+"""How many rounds fit into so many seconds: a look at the speed of the learners before a grid is measured."""
+
+import time
+from dataclasses import replace
+
+from dpcvx.experiments.price.grid import Grid
+from dpcvx.experiments.simulation import simulate
+from dpcvx.sets import DecisionSet, LossSet
+
+_LOOK = 16  # rounds by which a learner's speed is judged
+_CHOICES = [*((4**k // 16, 4**k // 4, 4**k) for k in (7, 6, 5, 4)), (64,), (16,)]
+
+
+def affordable_horizons(X: DecisionSet, Y: LossSet, grid: Grid, seconds: float) -> tuple[int, ...]:
+    """Horizons T/16, T/4 and T with which the grid takes about that long; where learners are slow, a single short one.
+
+    Args:
+        X, Y: the sets.
+        grid: what is to be measured; its own horizons do not matter.
+        seconds: of one core.
+    """
+    grid = replace(grid, horizons=(max(_CHOICES[0]),))
+    sequences, start, a_round = len(grid.losses), 0.0, 0.0
+    for task in grid.tasks():
+        began = time.process_time()
+        made = task.make(X, Y)
+        losses = grid.losses[0](X, Y, _LOOK, seed=grid.seed)
+        ready = time.process_time()
+        simulate(made.learner, losses, grid.replicas if made.draws else 1, grid.seed, checkpoints=1, progress=False)
+        start += (1 + sequences) * (ready - began)
+        a_round += sequences * (time.process_time() - ready) / _LOOK
+    for horizons in _CHOICES:
+        if len(horizons) * start + sum(horizons) * a_round <= seconds:
+            return horizons
+    return _CHOICES[-1]
