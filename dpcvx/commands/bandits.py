@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+import sys
 from pathlib import Path
 
 from dpcvx.commands.outcomes import InputError
@@ -17,6 +18,11 @@ def describe(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def log(line: str) -> None:
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
+
+
 def run(arguments: argparse.Namespace) -> str:
     from dpcvx.experiments.bandit_prices import FULL, QUICK, measure, picture
 
@@ -27,6 +33,6 @@ def run(arguments: argparse.Namespace) -> str:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise InputError(f"The picture cannot be written to {path}: {error.strerror}.") from error
-    report = measure(QUICK if arguments.quick else FULL)
+    report = measure(QUICK if arguments.quick else FULL, log)
     picture.draw(report, path)
     return f"{report}\n\npicture: {path}"

@@ -99,11 +99,7 @@ class Contest:
             **options: of `PrivateBandit`.
         """
         private = PrivateBandit(learner, epsilon or self.epsilon, seed=0, **options)
-        runs = [
-            simulate(private, self._constant(loss), self.replicas, seed, checkpoints=1, progress=False)
-            for seed, loss in enumerate(self.losses)
-        ]
-        worst = max(range(len(runs)), key=lambda k: runs[k].final)
+        loss, regrets = self._worst(private)
         same = (private.name, private.batch, private.uncapped_bound, private.noise)
         return PriceRow(
             contest=self.name,
@@ -111,19 +107,28 @@ class Contest:
             horizon=self.horizon,
             epsilon=private.certificate.epsilon,
             batch=private.batch,
-            regrets=tuple(runs[worst].regret[:, -1].tolist()),
-            idle=self._idle(self.losses[worst]),
+            regrets=tuple(regrets.tolist()),
+            idle=self._above_best(loss, self.sets[0].center),
             bound=private.uncapped_bound / self.horizon,
             is_rival=private.certificate.epsilon <= self.epsilon * (1 + 1e-9),
             is_picked=same == (self.pick.name, self.pick.batch, self.pick.uncapped_bound, "scalar"),
         )
 
-    def _constant(self, loss: Array) -> Listed:
-        return Listed("constant", self.horizon, loss[None], np.zeros_like)
+    def _worst(self, private: PrivateBandit) -> tuple[Array, Array]:
+        """The loss with the largest mean regret, and the regrets; what cannot be worse than a run before is not run."""
+        X, T = self.sets[0], self.horizon
+        most = {k: self._above_best(loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
+        found: tuple[int, Array] = (0, np.array([-np.inf]))
+        for k in sorted(most, key=lambda k: -most[k]):
+            if most[k] > found[1].mean():
+                constant = Listed("constant", T, self.losses[k][None], np.zeros_like)
+                run = simulate(private, constant, self.replicas, seed=k, checkpoints=1, progress=False)
+                found = max(found, (k, run.regret[:, -1]), key=lambda pair: pair[1].mean())
+        return self.losses[found[0]], found[1]
 
-    def _idle(self, loss: Array) -> float:
-        X = self.sets[0]
-        return float(np.sum(loss * X.center) + X.support(-loss))
+    def _above_best(self, loss: Array, point: Array) -> float:
+        """How much more a point costs than the best one."""
+        return float(np.sum(loss * point) + self.sets[0].support(-loss))
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,15 @@ from dpcvx.experiments.bandit_prices.contests import (
 )
 from dpcvx.experiments.bandit_prices.tables import ARM_FACTORS, arm_row, ball_row, body_contest
 from dpcvx.experiments.exponents import Exponent, fit_exponent
-from dpcvx.learners import Exp2, SCRiBLe
+from dpcvx.learners import Exp2, LogBarrierBandit, SCRiBLe
 
 EXPECTED = (0.4, 0.65)  # where the exponent in T is expected, after division by sqrt(ln T)
 GENTLE = 4.0  # the epsilon at which dimensions are compared: at 1, regret is soon the largest there is
+
+
+def root_log(size: float) -> float:
+    """sqrt(ln size), the factor of the bounds beside the power."""
+    return math.sqrt(math.log(size))
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Growth:
         sizes, means, errors: mean regrets and their standard errors.
         exponent: the fitted one.
         theory: that of the proved bound.
-        divided: the factor that was divided out before, in words.
+        is_divided: whether sqrt(ln size) was divided out before.
+        is_capped: whether a cap holds the learning rate down at all sizes, where the power is not that of the bound.
     """
 
     name: str
@@ -45,21 +51,43 @@ class Growth:
     errors: tuple[float, ...]
     exponent: Exponent
     theory: float
-    divided: str
+    is_divided: bool
+    is_capped: bool
 
 
-def growth_over_rounds(horizons: Sequence[int], replicas: int, epsilon: float = 1.0) -> list[Growth]:
-    """Ten arms by EXP2 and the log-barrier, and SCRiBLe on a ball, at their hardest gap for every T."""
-    players: list[tuple[str, Callable[[int], PriceRow]]] = [
-        ("10 arms, EXP2 by moments", lambda T: arm_row("EXP2 by moments", "", T, epsilon, replicas)),
-        ("10 arms, log-barrier", lambda T: arm_row("log-barrier", "", T, epsilon, replicas)),
-        ("10 arms, log-barrier, batches", lambda T: arm_row("log-barrier", ", batches", T, epsilon, replicas)),
-        ("ball N = 5, SCRiBLe", lambda T: ball_row(5, "", T, epsilon, replicas)),
-    ]
+def growth_over_rounds(horizons: Sequence[int], replicas: int) -> list[Growth]:
+    """Ten arms by EXP2 and the log-barrier, and SCRiBLe on a ball, at their hardest gap for every T.
+
+    At epsilon 1 the log-barrier's learning rate is held down by its cap 1/(2 (M + b)) until T = 2^17, and with batches
+    still longer; its regret then grows more slowly than the root of T. At epsilon 10 the cap ends at T = 2^13.
+    """
     return [
-        _growth(name, "T", [(T, play(T)) for T in horizons], 0.5, "sqrt(ln T)", lambda T: math.sqrt(math.log(T)))
-        for name, play in players
+        arm_growth("EXP2 by moments", "", 1.0, horizons, replicas),
+        arm_growth("log-barrier", "", 10.0, horizons, replicas),
+        arm_growth("log-barrier", "", 1.0, horizons, replicas),
+        arm_growth("log-barrier", ", batches", 1.0, horizons, replicas),
+        ball_growth(1.0, horizons, replicas),
     ]
+
+
+def arm_growth(kind: str, batch: str, epsilon: float, horizons: Sequence[int], replicas: int) -> Growth:
+    """Ten arms over T."""
+    rows = [(T, arm_row(kind, batch, T, epsilon, replicas)) for T in horizons]
+    is_capped = kind == "log-barrier" and all(_is_capped(row) for _, row in rows)
+    return _growth(f"10 arms, {kind}{batch}, epsilon {epsilon:g}", "T", rows, 0.5, root_log, is_capped=is_capped)
+
+
+def _is_capped(row: PriceRow) -> bool:
+    """Whether the learning rate of the log-barrier is its cap 1/(2 (M + b)), b = 2 lam ln T."""
+    rounds, lam = math.ceil(row.horizon / row.batch), 2 / (row.epsilon * row.batch)
+    learner = LogBarrierBandit(*arms(10), rounds, noise_scale=lam)
+    return learner.learning_rate * 2 * (1 + 2 * lam * math.log(rounds)) >= 1 - 1e-6
+
+
+def ball_growth(epsilon: float, horizons: Sequence[int], replicas: int, size: int = 5) -> Growth:
+    """SCRiBLe on a ball over T."""
+    rows = [(T, ball_row(size, "", T, epsilon, replicas)) for T in horizons]
+    return _growth(f"ball N = {size}, SCRiBLe, epsilon {epsilon:g}", "T", rows, 0.5, root_log)
 
 
 def growth_over_sizes(
@@ -73,7 +101,7 @@ def growth_over_sizes(
     few = [(n, arm_row("EXP2 by moments", "", horizon, 1.0, arm_replicas, n)) for n in counts]
     fewer = [(n, arm_row("log-barrier", "", horizon, 1.0, arm_replicas, n)) for n in counts]
     return [
-        _growth("arms, EXP2 by moments", "n", few, 0.5, "sqrt(ln n)", lambda n: math.sqrt(math.log(n))),
+        _growth("arms, EXP2 by moments", "n", few, 0.5, root_log),
         _growth("arms, log-barrier", "n", fewer, 0.5),
         _growth("cubes, EXP2 by moments", "n", [(n, _corners(n, horizon, replicas)) for n in dims], 1.0),
         _growth("cubes, SCRiBLe", "n", [(n, _cube(n, horizon, replicas)) for n in dims], 1.5),
@@ -87,14 +115,15 @@ def _growth(
     over: str,
     measured: Sequence[tuple[int, PriceRow]],
     theory: float,
-    divided: str = "",
     divide: Callable[[float], float] | None = None,
+    *,
+    is_capped: bool = False,
 ) -> Growth:
     sizes = tuple(float(size) for size, _ in measured)
     rows = [row for _, row in measured]
     exponent = fit_exponent(sizes, [row.regrets for row in rows], divide=divide, level=LEVEL)
     means, errors = tuple(row.mean for row in rows), tuple(row.standard_error for row in rows)
-    return Growth(name, over, sizes, means, errors, exponent, theory, divided)
+    return Growth(name, over, sizes, means, errors, exponent, theory, divide is not None, is_capped)
 
 
 def _corners(n: int, horizon: int, replicas: int) -> PriceRow:
