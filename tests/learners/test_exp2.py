@@ -288,7 +288,7 @@ REGRET = {
     ),
     "2-sets": (
         lambda T: Exp2(ActionSet(ds.capped_simplex(3, 2), KSets(3, 2)), box_losses(3, -0.5, 0.5), T),
-        1500,
+        1000,
         lambda T: 0.5 * gap_losses(3, T, 2, 1.0),
     ),
     "points": (

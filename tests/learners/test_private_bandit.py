@@ -194,7 +194,7 @@ def test_the_bound_is_the_batch_times_that_of_the_learner_on_the_grid():
     assert private.certificate.regret_bound["total"] == bound.total
 
 
-@pytest.mark.parametrize("noise", ["scalar", "vector"])
+@pytest.mark.parametrize("noise", ["scalar", pytest.param("vector", marks=pytest.mark.slow)])
 def test_mean_regret_is_below_the_bound_where_it_says_something(noise):
     """30 replicas, fixed seeds, far below the bound: a false alarm is far less likely than 1e-6. Teeth: flipped."""
     X, Y, T = ds.cube(1), box_losses(1), 2048

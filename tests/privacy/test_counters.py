@@ -52,7 +52,7 @@ def test_prefixes_are_exact_without_noise_and_hold_the_promised_number_of_noises
         def draw(self, values):
             return np.broadcast_to([[0.0], [1.0]], values.shape).copy()
 
-    for horizon in range(1, 301):
+    for horizon in (*range(1, 70), 127, 128, 129, 255, 256, 257, 300):
         counter = kind(horizon, (2, 1), ZeroAndOne(), **options)
         total = 0
         for t in range(1, horizon + 1):
@@ -217,7 +217,7 @@ def test_a_tree_holds_one_array_for_each_node_and_none_is_a_view_of_a_block(kind
     law = Gaussian(9.0) if options else Laplace(9.0)
     made = SimulatedSource(law, np.random.default_rng(0)) if source == "simulated" else SecureSource(law, 4)
     counter = kind(2**20, (4,), made, **options)
-    for _ in range(500):
+    for _ in range(150):
         counter.update(np.ones(4, dtype=counter.dtype))
         held = [*counter._carried, *counter._covered, counter._noise, counter.total]
         assert len(held) <= 2 * (counter.terms + 1) + 2

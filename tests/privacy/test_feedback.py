@@ -210,7 +210,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_noisy_feedback_holds_its_claim_and_wrong_scales_are_flagged(name, batch):
     points, X, Y, first, second = MECHANISMS[name]
     score = feedback_score(Y, first, second)

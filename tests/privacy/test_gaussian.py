@@ -61,7 +61,7 @@ def test_mu_grows_with_epsilon_and_delta():
     assert np.all(np.diff(table, axis=0) > 0) and np.all(np.diff(table, axis=1) > 0)
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 8.0, 50.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(1e-4, marks=pytest.mark.slow), 0.1, 1.0, 8.0, 50.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01, 0.5])
 def test_rho_is_certified_by_opendp_and_a_larger_one_is_not(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)

@@ -14,7 +14,7 @@ from dpcvx.sets.sizes import Sizes
 KINDS = (Euclidean, Entropy, Barrier)
 
 
-def sampled_vertices(X, rng, count=100):
+def sampled_vertices(X, rng, count=40):
     return np.array([X.argmin(c) for c in rng.standard_normal((count, *X.shape))])
 
 
@@ -65,7 +65,7 @@ def test_argmins_are_in_the_set_and_optimal(sizes):
     """No move toward a vertex or another argmin lowers the objective by more than a solver's error."""
     X = sizes.decision_set
     rng = np.random.default_rng(3)
-    vertices = sampled_vertices(X, rng, 20)
+    vertices = sampled_vertices(X, rng, 8)
     for regularizer in admissible(sizes):
         batch = rng.standard_normal((4, *X.shape)) * np.array([0.1, 1, 10, 100]).reshape(4, *(1,) * len(X.shape))
         answers = regularizer.argmin(batch)

@@ -104,7 +104,7 @@ def test_dikin_ellipsoid_stays_inside_the_set(name):
     variable, constraints = SETS[name]()
     X = DecisionSet(variable, constraints)
     points = interior_points(X, rng, (10.0, 1e3, 1e6))
-    check_inclusion(X, judge_of(name, variable, constraints), points, rng, 120)
+    check_inclusion(X, judge_of(name, variable, constraints), points, rng, 40)
 
 
 @pytest.mark.slow

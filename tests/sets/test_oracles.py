@@ -14,7 +14,7 @@ from geometry_checks import Judge
 from dpcvx import DecisionSet, DeclarationError, OracleError
 from dpcvx.sets.closed_forms import Ball, Knapsack
 
-CASES = 7  # of each oracle on each of 31 sets: more than 200
+CASES = 7  # of each oracle on each of 31 sets: more than 200, of which the quick tests take some
 
 
 def _cvxpy(variable, constraints, objective):
@@ -24,13 +24,14 @@ def _cvxpy(variable, constraints, objective):
     return problem.value
 
 
+@pytest.mark.parametrize("cases", [3, pytest.param(CASES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DECLARED)
-def test_argmin_and_project_agree_with_a_plain_cvxpy_solve(name):
+def test_argmin_and_project_agree_with_a_plain_cvxpy_solve(name, cases):
     rng = np.random.default_rng(21)
     variable, constraints = DECLARED[name]()
     X = DecisionSet(variable, constraints)
     judge = Judge(variable, constraints)
-    for case in range(CASES):
+    for case in range(cases):
         c = rng.standard_normal(X.shape)
         x = X.argmin(c)
         value = _cvxpy(variable, constraints, cp.sum(cp.multiply(c, variable)))
@@ -67,13 +68,13 @@ def test_the_slow_route_agrees_with_the_fast_one(name):
 def test_certified_bounds_hold_and_are_tight(name):
     rng = np.random.default_rng(23)
     X = DecisionSet(*DECLARED[name]())
-    points = np.array([X.argmin(rng.standard_normal(X.shape)) for _ in range(20)])
+    points = np.array([X.argmin(rng.standard_normal(X.shape)) for _ in range(8)])
     for _ in range(3):
         c = rng.standard_normal(X.shape)
         bound, value = X.support_bound(c), X.support(c)
         assert value <= bound * (1 + 1e-15) + 1e-12
         assert bound <= value + 1e-6
-        assert np.all((points * c).reshape(20, -1).sum(-1) <= bound + 1e-9)
+        assert np.all((points * c).reshape(8, -1).sum(-1) <= bound + 1e-9)
     lower, upper = X.bounding_box()
     assert lower.shape == upper.shape == X.shape
     assert np.all(points >= lower - 1e-12)
@@ -82,7 +83,7 @@ def test_certified_bounds_hold_and_are_tight(name):
     unit[0] = 1
     assert np.ravel(upper)[0] == pytest.approx(X.support(X.unflatten(unit)), abs=1e-6)
     for p in (1, 2, 3.5, np.inf):
-        norms = np.linalg.norm(points.reshape(20, -1), p, axis=1)
+        norms = np.linalg.norm(points.reshape(8, -1), p, axis=1)
         assert norms.max() <= X.norm_bound(p) + 1e-12
         assert X.norm_bound(p) <= np.linalg.norm(np.maximum(abs(lower), abs(upper)).ravel(), p) * (1 + 1e-12)
 

@@ -9,7 +9,7 @@ import decision_sets as ds
 from dpcvx.sets.sizes import Sizes, chord_bound
 
 
-def sampled_vertices(X, rng, count=100):
+def sampled_vertices(X, rng, count=40):
     return np.array([X.argmin(c) for c in rng.standard_normal((count, *X.shape))])
 
 
@@ -26,7 +26,7 @@ def test_sizes_hold_for_sampled_points(sizes):
     assert np.linalg.norm(vertices - sizes.middle, axis=1).max() <= sizes.radius * (1 + 1e-9)
     lower = X.flatten(X.bounding_box()[0])
     assert (vertices - lower).sum(axis=1).max() <= sizes.mass * (1 + 1e-9) + 1e-9
-    samples = Y.flatten(np.array([Y.argmin(c) for c in rng.standard_normal((100, *X.shape))]))
+    samples = Y.flatten(np.array([Y.argmin(c) for c in rng.standard_normal((40, *X.shape))]))
     values = samples @ vertices.T
     assert np.ptp(values, axis=1).max() <= sizes.variation * (1 + 1e-9)
     assert max(np.linalg.norm(sizes.tangential(loss)) for loss in samples) <= sizes.loss_radius * (1 + 1e-9)

@@ -21,7 +21,14 @@ def _is_vertex(X, point):
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("polytope", 1500), ("flow with dead edges", 1500), ("norm1", 150), ("hull of points", 250), ("interval", 1500)],
+    [
+        *[("polytope", 600), ("flow with dead edges", 600), ("norm1", 80), ("hull of points", 80), ("interval", 600)],
+        *[
+            pytest.param(name, 1500, marks=pytest.mark.slow)
+            for name in ("polytope", "flow with dead edges", "interval")
+        ],
+        *[pytest.param(name, 250, marks=pytest.mark.slow) for name in ("norm1", "hull of points")],
+    ],
 )
 def test_vertices_have_the_right_mean(name, count):
     # Hoeffding: the mean of `count` draws of an entry with range w is off by more than w sqrt(ln(2e7)/(2 count)) with
