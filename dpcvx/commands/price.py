@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcvx.arguments import whole
+from dpcvx.arguments import positive, whole
 from dpcvx.commands.named_sets import decision_set, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.errors import DpcvxError
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace) -> str:
         wanted = (arguments.epsilon, arguments.horizon or (1,), settings, HARD)
         grid = Grid.checked(*wanted, arguments.replicas, arguments.seed, arguments.delta)
         whole(arguments.workers, "workers")
+        positive(arguments.seconds, "--seconds")
     except ValueError as error:
         raise InputError(str(error)) from error
     if arguments.output is not None:

@@ -23,7 +23,7 @@ from dpcvx.experiments.thresholds import free_epsilon
 @pytest.fixture(scope="module")
 def found():
     """Three experts, both settings."""
-    return price_of_privacy(ds.simplex(3), box_losses(3), (0.3, 30), (1, 256), replicas=8, seed=3)
+    return price_of_privacy(ds.simplex(3), box_losses(3), (0.3, 30), (1, 128), replicas=6, seed=3)
 
 
 def violations(rows):
@@ -34,10 +34,10 @@ def violations(rows):
 
 def test_a_row_is_what_simulate_gives_for_the_worst_losses(found):
     X, Y = ds.simplex(3), box_losses(3)
-    for row in (found.row("full information", "private", 256, 0.3), found.row("bandit", "private", 256, 0.3)):
+    for row in (found.row("full information", "private", 128, 0.3), found.row("bandit", "private", 128, 0.3)):
         make = FTRL if row.setting == "full information" else private_bandit
-        learner = make(X, Y, 256, 0.3, seed=0)
-        runs = [simulate(learner, GENERATORS[name](X, Y, 256, seed=3), 8, 3, checkpoints=1) for name in HARD]
+        learner = make(X, Y, 128, 0.3, seed=0)
+        runs = [simulate(learner, GENERATORS[name](X, Y, 128, seed=3), 6, 3, checkpoints=1) for name in HARD]
         worst = max(runs, key=lambda run: run.final)
         assert (row.regret, row.losses) == (worst.final, worst.losses)
         assert (row.lower, row.upper) == tuple(end[-1] for end in worst.band(0.9))
@@ -46,7 +46,7 @@ def test_a_row_is_what_simulate_gives_for_the_worst_losses(found):
 
 def test_every_setting_horizon_and_learner_has_a_row(found):
     for setting in ("full information", "bandit"):
-        for horizon in (1, 256):
+        for horizon in (1, 128):
             assert found.row(setting, "without privacy", horizon).epsilon is None
             for epsilon in (0.3, 30):
                 assert found.row(setting, "private", horizon, epsilon).given_epsilon == epsilon
@@ -64,13 +64,13 @@ def test_mean_regret_is_below_every_bound_that_says_something(found):
 
 def test_a_learner_that_never_learns_is_caught_above_the_bound(found):
     """The teeth: the same rows with the regret of staying at the centre."""
-    idle = [replace(row, regret=row.idle, standard_error=0.0) for row in found.rows if row.horizon == 256]
+    idle = [replace(row, regret=row.idle, standard_error=0.0) for row in found.rows if row.horizon == 128]
     assert violations(idle)
 
 
 def test_idle_is_the_regret_of_staying_at_the_centre(found):
     X, Y = ds.simplex(3), box_losses(3)
-    totals = [GENERATORS[name](X, Y, 256, seed=3).block(0, 256).sum(axis=0) for name in HARD]
+    totals = [GENERATORS[name](X, Y, 128, seed=3).block(0, 128).sum(axis=0) for name in HARD]
     assert found.rows[-1].idle == pytest.approx(max(np.mean(total) - total.min() for total in totals))
 
 

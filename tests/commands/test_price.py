@@ -1,0 +1,118 @@
+"""``dpcvx price``: a table, a report, and one sentence for whatever is wrong, before anything long begins."""
+
+import os
+from html import escape
+
+import numpy as np
+import pytest
+
+from dpcvx.cli import main
+from dpcvx.commands.named_sets import SETS, decision_set, loss_set
+from dpcvx.commands.outcomes import InputError
+
+MINE = """
+import cvxpy as cp, dpcvx
+x, l = cp.Variable(2, nonneg=True, name="mine"), cp.Variable(2)
+X = dpcvx.DecisionSet(x, [cp.sum(x) == 1], name="pair of mine")
+Y = dpcvx.LossSet(l, [l >= 0, l <= 1], name="losses of mine")
+def nowhere():
+    return dpcvx.DecisionSet(x, [x >= 1, cp.sum(x) <= 1])
+"""
+SHORT = ["--epsilon", "1", "--horizon", "8", "--replicas", "2"]
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+def test_a_named_set_gives_a_table_and_a_recommendation(capsys):
+    assert main(["price", "cube:1", *SHORT, "--setting", "full-information"]) == 0
+    printed = capsys.readouterr().out
+    assert "decisions in the box(1), losses in the 1-norm ball of radius 1" in printed
+    assert "Full information, T = 1e6, by the proved bounds alone" in printed
+    assert "bandit" not in printed
+
+
+def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
+    report = tmp_path / "price.html"
+    assert main(["price", str(mine), *SHORT, "--setting", "bandit", "--output", str(report)]) == 0
+    printed, page = capsys.readouterr().out, report.read_text()
+    assert "decisions in the pair of mine, losses in the losses of mine" in printed and str(report) in printed
+    assert page.count("<svg") == 1 and page.count('aria-label="Regret over epsilon') == 1
+    assert "Privacy certificate" in page and "Simulation: not private" not in page
+    assert escape(decision_set(f"{mine}:X").declared[0]) in page and "--horizon 8 --setting bandit" in page
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("mine.py", "__pycache__")] == ["price.html"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["{mine}:Z"], "mine.py does not define Z; its sets are X."),
+        (["{mine}:X", "{mine}:Z"], "mine.py does not define Z; its sets are Y."),
+        (["{mine}:X", "{mine}:X"], "must be a LossSet or a function that returns one, but it has type DecisionSet."),
+        (["{mine}:nowhere"], "The set is empty"),
+        (["{mine}", "box:2,1"], "The set is empty"),
+        (["nowhere.py"], "There is no file nowhere.py."),
+        (["octahedron:3"], "There is no set 'octahedron:3': give FILE.py:NAME, or one of birkhoff, "),
+        (["simplex"], "'simplex' has not the right numbers: missing a required argument: 'n'."),
+        (["simplex:3,1,1"], "'simplex:3,1,1' has not the right numbers: too many positional arguments."),
+        (["simplex:ten"], "What follows the colon in 'simplex:ten' must be numbers"),
+        (["simplex:2.5"], "n must be a whole number"),
+        (["simplex:3", "cone"], "There are no losses 'cone': give box, "),
+        (["simplex:3", "ball:0.5"], "P must be at least 1, not 0.5."),
+        (["simplex:3", "{mine}:Y"], "The decisions have shape (3,), but the losses have shape (2,)."),
+        (["simplex:3", "--epsilon", "0"], "epsilon must be a positive number, not 0.0."),
+        (["simplex:3", "--epsilon", "1", "-1"], "epsilon must be a positive number, not -1.0."),
+        (["simplex:3", "--horizon", "0"], "horizon must be a whole number of at least 1, not 0."),
+        (["simplex:3", "--replicas", "0"], "replicas must be a whole number of at least 1, not 0."),
+        (["simplex:3", "--workers", "0"], "workers must be a whole number of at least 1, not 0."),
+        (["simplex:3", "--seconds", "0"], "--seconds must be a positive number, not 0.0."),
+        (["simplex:3", "--output", "{folder}"], "--output must be a file, but "),
+        (["simplex:3", "--output", "{folder}/no/page.html"], "cannot be written to"),
+        (["simplex:3", "--output", "{mine}/page.html"], "cannot be written to"),
+        (["simplex:3", "--folder", "{folder}", *SHORT], "is not the folder of a sweep"),
+    ],
+)
+def test_wrong_input_is_one_sentence(mine, tmp_path, capsys, words, sentence):
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["price", *(word.format(mine=mine, folder=tmp_path) for word in words)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1 and "Traceback" not in printed.err
+    assert sentence in printed.err
+    assert [path for path in sorted(tmp_path.rglob("*")) if "__pycache__" not in str(path)] == before
+
+
+def test_a_read_only_folder_is_seen_before_anything_is_computed(tmp_path, capsys, monkeypatch):
+    """Whoever may write everywhere cannot be refused by permissions, so the refusal of the system is played."""
+
+    def refused(**options):
+        raise PermissionError(13, os.strerror(13))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    monkeypatch.setattr("dpcvx.commands.price.decision_set", lambda word: pytest.fail("the set was declared"))
+    assert main(["price", "simplex:3", "--output", str(tmp_path / "page.html")]) == 2
+    assert capsys.readouterr().err == f"The report cannot be written to {tmp_path / 'page.html'}: Permission denied.\n"
+    assert not list(tmp_path.iterdir())
+
+
+NUMBERS = {"capped_simplex": "4,2", "entropy_ball": "3,0.5", "nuclear_ball": "2,2", "spectral_ball": "2,2"}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_named_set_has_usual_losses(name):
+    word = f"{name}:{NUMBERS.get(name, 3)}"
+    X = decision_set(word)
+    assert loss_set(None, word, X).shape == X.shape
+
+
+def test_losses_are_named_by_their_sizes(mine):
+    X = decision_set("simplex:3")
+    assert float(loss_set("box:0,2", "simplex:3", X).diameter(1)) == pytest.approx(6)
+    assert float(loss_set("ball:1,2", "simplex:3", X).radius(1)) == pytest.approx(2)
+    assert loss_set("ball", "spectrahedron:2", decision_set("spectrahedron:2")).center.shape == (2, 2)
+    assert float(loss_set(None, f"{mine}:X", decision_set(f"{mine}:X")).diameter(np.inf)) == pytest.approx(1)
+    with pytest.raises(InputError, match="There is no set"):
+        decision_set("simplexes:3")
