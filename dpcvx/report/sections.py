@@ -12,9 +12,11 @@ from dpcvx.markup import Html
 from dpcvx.privacy import Certificate
 from dpcvx.report.page import paragraph, preformatted, table
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.charts import DENSE_LIMIT
 from dpcvx.version import __version__
 
 _SHOWN = 8  # entries of a vector
+_LISTED = 200  # entries up to which linear programs bound each of them
 _PACKAGES = ("cvxpy", "numpy", "scipy", "clarabel", "highspy", "daqp", "opendp", "matplotlib", "networkx")
 
 
@@ -22,16 +24,12 @@ def declaration(declared: DecisionSet | LossSet) -> Html:
     """What was declared, as cvxpy prints it, and what was derived from it."""
     variable = declared.variable
     lines = [f"variable {variable.name()} of shape {declared.shape}", *(f"  {text}" for text in declared.declared)]
-    rows = [("centre", _entries(declared.flatten(declared.center))), ("entries", _extent(*declared.bounding_box()))]
+    rows = [("centre", _entries(declared.flatten(declared.center)))]
     if isinstance(declared, LossSet):
         rows += [(f"diameter, {p:g}-norm", f"{declared.diameter(p)!r}") for p in (1, 2)]
     else:
-        rows = [
-            ("dimension", f"{declared.dim} of {declared.size} entries are free"),
-            ("barrier parameter", f"{declared.parameter}"),
-            *rows,
-            ("largest norm", f"at most {declared.norm_bound(2):.6g} in the 2-norm"),
-        ]
+        nu = ("barrier parameter", f"{declared.parameter}")
+        rows = [("dimension", f"{declared.dim} of {declared.size} entries are free"), nu, *rows, _size(declared)]
     details = f"<details><summary>How it was derived</summary>{preformatted(declared.summary())}</details>"
     return Html(
         preformatted("\n".join(lines)) + table((), rows, label=f"what was derived of {declared.name}") + details
@@ -56,7 +54,12 @@ def _entries(vector: Array) -> str:
     return f"({shown}{', ...' if vector.size > _SHOWN else ''})"
 
 
-def _extent(lower: Array, upper: Array) -> str:
+def _size(declared: DecisionSet) -> tuple[str, str]:
+    """How large the set is: entry by entry where that is quick, otherwise by the Dikin ellipsoid at its centre."""
+    listed = declared.is_polytope and declared.size <= _LISTED
+    if not (listed or declared.closed_form is not None or declared.size > DENSE_LIMIT):
+        return "radius", f"at most {declared.central_radius:.4g} around the centre, by its Dikin ellipsoid"
+    lower, upper = declared.bounding_box()
     widest = np.max(upper - lower)
     least, largest = (0.0 if abs(end) <= 1e-12 * widest else end for end in (np.min(lower), np.max(upper)))
-    return f"between {least:.4g} and {largest:.4g}, the widest {widest:.4g} wide"
+    return "entries", f"between {least:.4g} and {largest:.4g}, the widest {widest:.4g} wide"

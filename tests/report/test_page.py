@@ -143,6 +143,13 @@ def test_notebooks_show_sets_and_certificates_escaped():
         Outline(shown._repr_html_())
 
 
+def test_the_declaration_of_a_curved_set_takes_its_size_from_the_dikin_ellipsoid():
+    S = cp.Variable((12, 12), symmetric=True)
+    X = DecisionSet(S, [S >> 0, cp.trace(S) == 1])
+    assert "by its Dikin ellipsoid" in declaration(X)
+    assert X.central_radius >= np.linalg.norm(np.diag([1.0] + [0.0] * 11) - X.center)
+
+
 def test_long_constants_do_not_fill_the_page():
     x = cp.Variable(3000)
     X = DecisionSet(x, [x >= np.arange(3000.0), x <= np.arange(3000.0) + 1])
