@@ -3,11 +3,12 @@
 import time
 from dataclasses import replace
 
+from dpcvx.experiments.price.contenders import Made
 from dpcvx.experiments.price.grid import Grid
 from dpcvx.experiments.simulation import simulate
 from dpcvx.sets import DecisionSet, LossSet
 
-_LOOK = 16  # rounds by which a learner's speed is judged
+_SHORT, _LONG = 4, 20  # rounds of two runs, by which a learner's start is told from its rounds
 _CHOICES = [*((4**k // 16, 4**k // 4, 4**k) for k in (7, 6, 5, 4)), (64,), (16,)]
 
 
@@ -24,12 +25,21 @@ def affordable_horizons(X: DecisionSet, Y: LossSet, grid: Grid, seconds: float) 
     for task in grid.tasks():
         began = time.process_time()
         made = task.make(X, Y)
-        losses = grid.losses[0](X, Y, _LOOK, seed=grid.seed)
-        ready = time.process_time()
-        simulate(made.learner, losses, grid.replicas if made.draws else 1, grid.seed, checkpoints=1, progress=False)
-        start += (1 + sequences) * (ready - began)
-        a_round += sequences * (time.process_time() - ready) / _LOOK
+        making = time.process_time() - began
+        short, long = (_seconds(X, Y, grid, made, rounds) for rounds in (_SHORT, _LONG))
+        each = max(long - short, 0.0) / (_LONG - _SHORT)
+        start += making + sequences * max(short - _SHORT * each, 0.0)
+        a_round += sequences * each
     for horizons in _CHOICES:
         if len(horizons) * start + sum(horizons) * a_round <= seconds:
             return horizons
     return _CHOICES[-1]
+
+
+def _seconds(X: DecisionSet, Y: LossSet, grid: Grid, made: Made, rounds: int) -> float:
+    """Of processor time that so many rounds take."""
+    losses = grid.losses[0](X, Y, rounds, seed=grid.seed)
+    replicas = grid.replicas if made.draws else 1
+    began = time.process_time()
+    simulate(made.learner, losses, replicas, grid.seed, checkpoints=1, progress=False)
+    return time.process_time() - began

@@ -157,7 +157,7 @@ class PriceOfPrivacy:
         if ax is None:
             ax = importlib.import_module("matplotlib.pyplot").figure(layout="constrained").add_subplot()
         (alone,) = (row for row in own if row.role == WITHOUT)
-        ends = [epsilon for row in own for epsilon in (row.epsilon, row.given_epsilon) if epsilon]
+        asked = sorted({row.epsilon for row in own if row.epsilon is not None})
         ax.axhspan(alone.lower, alone.upper, color="C0", alpha=0.2, linewidth=0)
         ax.axhline(alone.regret, color="C0", label="without privacy")
         for role, colour, label in (
@@ -169,9 +169,9 @@ class PriceOfPrivacy:
         if alone.bound is not None and not alone.vacuous:
             ax.axhline(alone.bound, color="C0", linestyle="--", linewidth=1)
         ax.plot([], [], color="C7", linestyle="--", linewidth=1, label="proved bounds")
-        if min(ends, default=1.0) < max(ends, default=1.0):
-            ax.set_xlim(min(ends) / 1.15, max(ends) * 1.15)
         ax.set(xscale="log", xlabel="epsilon", ylabel="regret", title=f"{setting}, T = {horizon}")
+        ax.set_xticks(asked, [f"{epsilon:g}" for epsilon in asked])
+        ax.set_xticks([], minor=True)
         if alone.idle > 0 and min(row.regret for row in own) > 0:
             ax.set_yscale("log", nonpositive="clip")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False)
