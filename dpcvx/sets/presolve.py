@@ -208,11 +208,14 @@ def fold_on_hull(conic: ConicSet, v: Array) -> ConicSet:
     constant = norm <= _RANK
     group, sign = parallel_groups(sparse.csr_array(reduced / np.where(constant, 1.0, norm)[:, None]))
     room = conic.slack(v)[rows] / np.where(constant, np.inf, norm)
+    side = 2 * group + (sign > 0)
+    least = np.full(side.max() + 1, np.inf)
+    np.minimum.at(least, side, room)
+    tight = np.flatnonzero(~constant & (room <= least[side] * (1 + _EXACT)))
+    _, first = np.unique(side[tight], return_index=True)  # of equals the first, whatever rounding says
     keep = np.ones(len(conic.b), dtype=bool)
-    keep[rows[constant]] = False
-    order = np.lexsort((room, sign, group))
-    same = (group[order[1:]] == group[order[:-1]]) & (sign[order[1:]] == sign[order[:-1]])
-    keep[rows[order[1:][same]]] = False
+    keep[rows] = False
+    keep[rows[tight[first]]] = True
     return keep_rows(conic, keep)
 
 
