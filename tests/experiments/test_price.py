@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from loss_sets import ball_losses, box_losses
+from scipy.stats import t
 
 import decision_sets as ds
 import dpcvx
@@ -23,13 +24,15 @@ from dpcvx.experiments.thresholds import free_epsilon
 @pytest.fixture(scope="module")
 def found():
     """Three experts, both settings."""
-    return price_of_privacy(ds.simplex(3), box_losses(3), (0.3, 30), (1, 128), replicas=6, seed=3)
+    return price_of_privacy(ds.simplex(3), box_losses(3), (0.3, 30), (1, 128), replicas=16, seed=3)
 
 
 def violations(rows):
-    """Rows whose mean regret is above a bound that says something by more than five standard errors."""
+    """Rows whose mean regret is above a bound that says something, by a t-test at the level 1e-6 for all together."""
     proved = [row for row in rows if row.bound is not None and not row.vacuous]
-    return [row for row in proved if row.regret > row.bound + 5 * row.standard_error + 1e-9]
+    level = 1e-6 / max(len(proved), 1)
+    slack = [float(t.isf(level, row.replicas - 1)) * row.standard_error if row.replicas > 1 else 0.0 for row in proved]
+    return [row for row, off in zip(proved, slack, strict=True) if row.regret > row.bound + off + 1e-9]
 
 
 def test_a_row_is_what_simulate_gives_for_the_worst_losses(found):
@@ -37,7 +40,7 @@ def test_a_row_is_what_simulate_gives_for_the_worst_losses(found):
     for row in (found.row("full information", "private", 128, 0.3), found.row("bandit", "private", 128, 0.3)):
         make = FTRL if row.setting == "full information" else private_bandit
         learner = make(X, Y, 128, 0.3, seed=0)
-        runs = [simulate(learner, GENERATORS[name](X, Y, 128, seed=3), 6, 3, checkpoints=1) for name in HARD]
+        runs = [simulate(learner, GENERATORS[name](X, Y, 128, seed=3), 16, 3, checkpoints=1) for name in HARD]
         worst = max(runs, key=lambda run: run.final)
         assert (row.regret, row.losses) == (worst.final, worst.losses)
         assert (row.lower, row.upper) == tuple(end[-1] for end in worst.band(0.9))
@@ -57,14 +60,14 @@ def test_every_setting_horizon_and_learner_has_a_row(found):
 
 
 def test_mean_regret_is_below_every_bound_that_says_something(found):
-    """Seeds are fixed; a mean five standard errors above its expectation has probability below 1e-6 for 20 rows."""
+    """A false alarm has probability at most 1e-6; losses that drive a learner to its bound are among those tried."""
     assert any(row.bound is not None and not row.vacuous for row in found.rows)
     assert not violations(found.rows)
 
 
 def test_a_learner_that_never_learns_is_caught_above_the_bound(found):
-    """The teeth: the same rows with the regret of staying at the centre."""
-    idle = [replace(row, regret=row.idle, standard_error=0.0) for row in found.rows if row.horizon == 128]
+    """The teeth: the same rows, errors included, with the regret of staying at the centre."""
+    idle = [replace(row, regret=row.idle) for row in found.rows if row.horizon == 128]
     assert violations(idle)
 
 
@@ -173,8 +176,8 @@ def test_nothing_is_called_free_where_nothing_is_learnt_without_privacy_either()
 def test_the_measured_epsilon_separates_under_other_seeds():
     """Worst mean regret over the same losses at twice and half of that epsilon, 400 new runs each.
 
-    A false alarm needs the threshold of 100 runs to be off by a factor of 2 in epsilon, which is more than seven
-    standard errors of the regrets: below 1e-6.
+    Given the threshold of the first runs, the new means are 14 and 15 standard errors from what is allowed: a false
+    alarm is far less likely than 1e-6.
     """
     X, Y, horizon = ds.cube(1), box_losses(1), 1024
     grid = {"settings": "full information", "replicas": 100, "seed": 5}
@@ -213,7 +216,7 @@ def test_matrices_and_delta_are_measured():
     found = price_of_privacy(ds.spectrahedron(2), box_losses((2, 2)), (5.0,), (8,), replicas=2, delta=1e-6)
     assert {row.delta for row in found.rows if row.setting == "bandit"} == {0.0}
     assert found.row("full information", "private", 8, 5.0).delta == 1e-6
-    assert not violations(found.rows)
+    assert all(abs(row.regret) <= row.largest for row in found.rows)
 
 
 def test_own_losses_are_played():
