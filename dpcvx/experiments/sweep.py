@@ -7,7 +7,6 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -72,7 +71,7 @@ class Sweep:
             units = [(s, seed) for s in self.settings for seed in self.seeds if seed in missing[identity(s)]]
             futures = {pool.submit(perform, payload, dict(setting), seed): (setting, seed) for setting, seed in units}
             with ProgressBar(len(units), sys.stderr if show else None) as bar:
-                for count, future in enumerate(as_completed(futures), start=1):
+                for count, future in enumerate(pool.as_completed(list(futures)), start=1):
                     setting, seed = futures.pop(future)
                     key = identity(setting)
                     known[key] += _gathered(future, setting, seed)
@@ -182,10 +181,10 @@ def _gathered(future: Any, setting: Setting, seed: int) -> list[Row]:
     try:
         outcome: list[Row] | Failure = future.result()
     except Exception as error:  # of the process pool or of Dask: the task's own come as a Failure
-        words = " ".join(str(error).split())[:300] or "the connection was closed"
+        words = " ".join(str(error).split()).partition(". ")[0].rstrip(".") or "the connection was closed"
         raise SweepError(
-            f"A worker was lost with {described({**setting, 'seed': seed})} ({type(error).__name__}: {words}); "
-            "finished settings are kept, and the same call goes on from there."
+            f"A worker or the scheduler was lost, as when memory runs out, with {described({**setting, 'seed': seed})} "
+            f"({type(error).__name__}: {words}); finished settings are kept, and the same call goes on from there."
         ) from error
     if isinstance(outcome, Failure):
         failed = SweepError(outcome.sentence)

@@ -6,6 +6,8 @@ installed packages, this one included, must be installed where they run.
 
 import importlib
 import inspect
+import io
+import logging
 import os
 import socket
 import sys
@@ -13,11 +15,11 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any
@@ -37,15 +39,23 @@ _IDLE_SECONDS = 60  # after which a local worker without work ends
 _CONNECT_SECONDS = 10
 
 
+@dataclass(frozen=True)
+class Pool:
+    """Workers: how to give them a call, which makes a future, and how to take futures as they end."""
+
+    submit: Callable[..., Any]
+    as_completed: Callable[[Iterable[Any]], Iterable[Any]]
+
+
 @contextmanager
-def local(workers: int | None) -> Iterator[Executor]:
+def local(workers: int | None) -> Iterator[Pool]:
     """Processes of this machine, by default one for each core, with one thread of linear algebra each.
 
     Also one worker is a process, since the threads of this one would show in the last digits. They stay for a while,
     for the next sweep; after an error they end at once.
     """
     loky = importlib.import_module("joblib.externals.loky")
-    pool: Executor = loky.get_reusable_executor(
+    executor = loky.get_reusable_executor(
         workers or loky.cpu_count(),
         timeout=_IDLE_SECONDS,
         env=_ONE_THREAD,
@@ -53,9 +63,9 @@ def local(workers: int | None) -> Iterator[Executor]:
         initargs=(os.getpid(),),
     )
     try:
-        yield pool
+        yield Pool(executor.submit, as_completed)
     except BaseException:
-        pool.shutdown(kill_workers=True)  # type: ignore[call-arg]  # an argument of joblib's executor
+        executor.shutdown(kill_workers=True)
         raise
 
 
@@ -71,7 +81,7 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Executor]:
+def cluster(address: str) -> Iterator[Pool]:
     """The workers of a Dask scheduler; what a lost worker had begun is given to another.
 
     Raises:
@@ -81,10 +91,24 @@ def cluster(address: str) -> Iterator[Executor]:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise SweepError("A scheduler needs Dask, which is not installed: pip install 'dpcvx[cluster]'.") from error
-    with _connected(distributed, address) as client:
+    with _silent("distributed.client", "distributed.core"), _connected(distributed, address) as client:
         if not client.scheduler_info()["workers"]:
             warnings.warn(f"The scheduler {address} has no workers yet; the sweep waits for them.", stacklevel=2)
-        yield client.get_executor(pure=False)
+        yield Pool(partial(client.submit, pure=False), partial(distributed.as_completed, loop=client.loop))
+
+
+@contextmanager
+def _silent(*names: str) -> Iterator[None]:
+    """Keep the log of lost workers from the terminal: what it means for the sweep is said by an error, if anything."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _connected(distributed: ModuleType, address: str) -> Any:
@@ -109,13 +133,33 @@ def packed(task: Task) -> bytes:
     beside = [module for module in _beside(task) if module.__name__ not in known]
     for module in beside:
         cloudpickle.register_pickle_by_value(module)
+    buffer = io.BytesIO()
     try:
-        return bytes(cloudpickle.dumps(task))
+        _Pickler(buffer).dump(task)
+        return buffer.getvalue()
     except Exception as error:
         raise ValueError(f"task {task.__qualname__} cannot be sent to workers: {error}.") from error
     finally:
         for module in beside:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # untyped
+    """Takes along functions with a cache, which otherwise travel by name even if their module stays behind."""
+
+    def reducer_override(self, content: Any) -> Any:
+        if isinstance(content, _CACHED) and _stays_behind(content.__module__):
+            return _cached_anew, (content.__wrapped__, content.cache_parameters())
+        return super().reducer_override(content)
+
+
+def _stays_behind(module: str) -> bool:
+    return module == "__main__" or module not in sys.modules or module in cloudpickle.list_registry_pickle_by_value()
+
+
+def _cached_anew(function: Task, parameters: Mapping[str, Any]) -> Task:
+    cached: Task = lru_cache(**parameters)(function)
+    return cached
 
 
 def _beside(task: Task) -> list[ModuleType]:
@@ -153,6 +197,9 @@ def _unpacked(payload: bytes) -> Task:
     """Once for many units, so that what the task keeps for later, such as a derived set, is there later."""
     task: Task = cloudpickle.loads(payload)
     return task
+
+
+_CACHED = type(_unpacked)
 
 
 def rows_of(returned: Any, setting: Setting, seed: int) -> list[Row]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from dpcvx.cli import main
 from dpcvx.experiments import sweep as sweeping
 from dpcvx.experiments import sweep_folder
 from dpcvx.experiments.sweep_folder import SweepFolder, file_name
+from dpcvx.experiments.sweep_workers import Pool
 
 GRID = {"horizon": [4, 8, 16], "epsilon": [0.1, 1.0]}
 CALLS = []
@@ -31,12 +32,18 @@ DONE = {}
 # Tasks of a file with a module beside it, neither of which a worker can import.
 DECLARATION = """
 import os, time
+from functools import cache
 import dpcvx
 from beside import scaled
 
+@cache
+def root(horizon):
+    return horizon ** 0.5
+
 def noisy(seed, horizon, epsilon):
     time.sleep(0.004)
-    return {"regret": scaled(seed, horizon) / epsilon, "threads": os.environ.get("OPENBLAS_NUM_THREADS", "many")}
+    regret = scaled(seed, horizon) * root(horizon) / epsilon
+    return {"regret": regret, "threads": os.environ.get("OPENBLAS_NUM_THREADS", "many")}
 
 def fails(seed, level):
     if level == 2 and seed == 1:
@@ -55,10 +62,12 @@ dying = dpcvx.Sweep(dies, {"level": [1, 2]}, 2)
 number = 3
 """
 BESIDE = """
+from functools import lru_cache
 import numpy as np
 
+@lru_cache(maxsize=7)
 def scaled(seed, horizon):
-    return float(np.random.default_rng([seed, horizon]).normal()) * horizon ** 0.5
+    return float(np.random.default_rng([seed, horizon]).normal())
 """
 
 
@@ -97,7 +106,7 @@ def threads(monkeypatch):
     @contextmanager
     def local(workers):
         with ThreadPoolExecutor(workers or 1) as pool:
-            yield pool
+            yield Pool(pool.submit, as_completed)
 
     monkeypatch.setattr(sweeping, "local", local)
 
@@ -384,7 +393,7 @@ def test_the_command_runs_a_file_on_one_and_two_processes_to_the_same_bytes(decl
     assert len(rows) == 18 and {row["threads"] for row in rows} == {1}
     assert "6 settings, 3 seeds, means over 18 rows" in capsys.readouterr().out
     assert main(["sweep", f"{declared}:failing", "--output", str(tmp_path / "f"), "--workers", "2"]) == 2
-    assert capsys.readouterr().err == "fails raised RuntimeError at line 12 for level=2, seed=1: two lines\n"
+    assert capsys.readouterr().err == "fails raised RuntimeError at line 18 for level=2, seed=1: two lines\n"
 
 
 def free_port():
@@ -454,7 +463,10 @@ def test_a_server_of_another_kind_is_no_scheduler(tmp_path):
 def test_a_worker_process_that_dies_is_one_sentence_and_what_is_finished_stays(declared, tmp_path, capsys):
     assert main(["sweep", f"{declared}:dying", "--output", str(tmp_path / "s"), "--workers", "1"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("A worker was lost with level=") and error.count("\n") == 1
+    assert (
+        error.startswith("A worker or the scheduler was lost, as when memory runs out, with level=")
+        and error.count("\n") == 1
+    )
     assert "the same call goes on from there." in error
     assert {row["level"] for row in read_sweep(tmp_path / "s").rows} <= {1}
 
