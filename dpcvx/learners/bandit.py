@@ -6,7 +6,6 @@ its feedback carries Laplace noise of that scale, and returns a learner tuned fo
 
 import math
 from abc import abstractmethod
-from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from dpcvx.errors import HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.sizes import Sizes
+from dpcvx.sets.sizes import sizes_of
 
 
 class Bandit(Player):
@@ -131,12 +130,6 @@ class Bandit(Player):
 
     def __repr__(self) -> str:
         return f"{self.name}({self.decision_set.name}, round {self.rounds} of {self.horizon})"
-
-
-@lru_cache(maxsize=16)
-def sizes_of(decision_set: DecisionSet, loss_set: LossSet) -> Sizes:
-    """The sizes of a pair of sets, measured once for all learners on it."""
-    return Sizes(decision_set, loss_set)
 
 
 def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:

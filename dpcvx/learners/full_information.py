@@ -16,7 +16,7 @@ from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.prefix_sums import PrivateSums
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.sizes import Sizes
+from dpcvx.sets.sizes import sizes_of
 
 
 class PrivacyOptions(TypedDict, total=False):
@@ -73,7 +73,7 @@ class FullInformation(Player):
             raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
         if replicas is not None and seed is None:
             raise ValueError("replicas are for simulation; give a seed.")
-        self.sizes = Sizes(decision_set, loss_set)
+        self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self._settings: dict[str, Any] = {"horizon": horizon, "epsilon": epsilon, "delta": delta, **privacy}
         streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)

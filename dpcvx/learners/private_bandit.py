@@ -17,7 +17,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
-from dpcvx.learners.bandit import Bandit, read_feedback, sizes_of
+from dpcvx.learners.bandit import Bandit, read_feedback
 from dpcvx.learners.checkpoint import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
@@ -26,6 +26,7 @@ from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.sensitivity import Grid, check_neighbours
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 NOISES = ("scalar", "vector")
 _OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors

@@ -21,7 +21,6 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.learners.bandit import Bandit
-from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.batch_newton import minimise_all
 from dpcvx.sets.charts import Chart, Factor
@@ -35,7 +34,6 @@ LARGE = 1 / 8  # eta n |v| from which on a step counts as large
 FULL = 1 / 4  # decrement below which a Newton step is not damped
 FAR = 1e6  # eta times the sum of estimates, in the norm of the centre: beyond it, next to the boundary, rounding rules
 _NEWTON = 100
-_THEOREM = "SCRiBLe with one Newton step: nu log T/eta + 1.21 eta n^2 T V + 3.75 M eta^2 n^2 T V + 4 M"
 SAMPLING = {"direction": "sphere", "cholesky": "cholesky", "eigen": "eigen"}  # and what Dikin ellipsoids call it
 PLAYS = ("points", "vertices")
 
@@ -69,6 +67,8 @@ class SCRiBLe(Bandit):
         play: "points", or "vertices": a random vertex whose mean is the point (polytopes, and sets with a sampler).
         learning_rate: eta; by default the one of the theorem.
     """
+
+    _theorem = "SCRiBLe with one Newton step: nu log T/eta + 1.21 eta n^2 T V + 3.75 M eta^2 n^2 T V + 4 M"
 
     def __init__(
         self,
@@ -137,13 +137,6 @@ class SCRiBLe(Bandit):
         second = eta * n * n * T * self._second_moment
         ends = 2 * M * (2 if self.noise_scale else 1)  # the comparator moved inward; noise beyond its reach
         return self._range / eta + 1.21 * second + 3.75 * M * eta * second + ends
-
-    @property
-    def regret_bound(self) -> RegretBound | None:
-        total = self.uncapped_bound
-        if math.isinf(total):
-            return None
-        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, _THEOREM)
 
     @property
     def ellipsoid(self) -> DikinEllipsoid:

@@ -8,7 +8,7 @@ a linear function; with f_i(x_i) = (x_i - c_i)^2 it is exact for boxes, simplice
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -172,3 +172,14 @@ class Sizes:
         for p, q in _HOLDER:
             candidates += [reach[p] * float(Y.radius(q)), constant + reach[p] * float(np.linalg.norm(half, q))]
         return min(candidates)
+
+
+def sizes_of(decision_set: DecisionSet, loss_set: LossSet) -> Sizes:
+    """The sizes of a pair of sets, measured once for all learners on it."""
+    made = Sizes(decision_set, loss_set)  # which looks at the arguments, and measures nothing yet
+    return _kept(made.decision_set, made.loss_set)
+
+
+@lru_cache(maxsize=16)
+def _kept(decision_set: DecisionSet, loss_set: LossSet) -> Sizes:
+    return Sizes(decision_set, loss_set)

@@ -16,8 +16,8 @@ from dpcvx.experiments.losses.extremes import favouring, random_vertex
 from dpcvx.experiments.losses.sequence import Listed, generator
 from dpcvx.experiments.simulation import simulate
 from dpcvx.learners import PrivateBandit, private_bandit
-from dpcvx.learners.bandit import sizes_of
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 LEVEL = 0.95  # of all intervals
 Pair = tuple[DecisionSet, LossSet]

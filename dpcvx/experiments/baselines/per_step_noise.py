@@ -18,7 +18,6 @@ import numpy as np
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
-from dpcvx.learners.bandit import sizes_of
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
@@ -27,6 +26,7 @@ from dpcvx.privacy.plan import plan
 from dpcvx.privacy.sensitivity import flat_losses
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 _THEOREM = "Euclidean FTRL on noisy losses: D/eta + (eta/2) T (|Y|^2 + E|z|^2)"
 

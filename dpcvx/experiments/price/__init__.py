@@ -11,8 +11,8 @@ from dpcvx.experiments.price.grid import HARD, Generator, Grid
 from dpcvx.experiments.price.measuring import measure_all, sweep_all
 from dpcvx.experiments.price.result import PriceOfPrivacy
 from dpcvx.experiments.price.rows import PriceRow
-from dpcvx.learners.bandit import sizes_of
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 __all__ = ["BEYOND", "HARD", "SETTINGS", "PriceOfPrivacy", "PriceRow", "Threshold", "price_of_privacy"]
 

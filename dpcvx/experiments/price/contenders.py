@@ -14,9 +14,10 @@ import numpy as np
 from dpcvx.errors import DpcvxError
 from dpcvx.learners import FTRL, Exp2, PrivateBandit, SCRiBLe, private_bandit
 from dpcvx.learners.action_sets import arms_of
-from dpcvx.learners.bandit import Bandit, sizes_of
+from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.bandit_choice import SPECIAL
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 SETTINGS = ("full information", "bandit")
 WITHOUT, PAPER, PRIVATE = ROLES = ("without privacy", "paper", "private")

@@ -17,9 +17,9 @@ from dpcvx.experiments.price.contenders import PRIVATE, WITHOUT, bandits
 from dpcvx.experiments.price.rows import PriceRow
 from dpcvx.experiments.thresholds import mean_maximum
 from dpcvx.learners import FTRL, PrivateBandit
-from dpcvx.learners.bandit import sizes_of
 from dpcvx.privacy.plan import plan
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 SEARCHED = (1e-4, 1e4)  # epsilons between which bounds are compared
 

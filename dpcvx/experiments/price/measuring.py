@@ -15,8 +15,8 @@ from dpcvx.experiments.price.grid import Grid
 from dpcvx.experiments.price.rows import PriceRow
 from dpcvx.experiments.simulation import ProgressBar, simulate
 from dpcvx.experiments.sweep import sweep
-from dpcvx.learners.bandit import sizes_of
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
 
 _LOOKS = 16  # linear functions by whose minimisers sets are told apart
 
