@@ -75,7 +75,7 @@ def test_inspect_says_what_is_wrong_with_a_set_made_while_the_file_is_read(inspe
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("Y", "does not define Y; its sets are X."),
+        ("Y", "does not define Y; it defines X."),
         ("number", "must be a DecisionSet or a function that returns one, but it has type int."),
         ("with_argument", "must work without arguments, but it needs n."),
         ("returns_a_list", "must return a DecisionSet, but it returned a value of type list."),
@@ -113,8 +113,8 @@ def test_inspect_imports_modules_that_lie_beside_the_file(inspect, tmp_path):
     ("target", "sentence"),
     [
         ("nowhere.py:X", "There is no file nowhere.py."),
-        ("nowhere.py", "The set must be given as FILE.py:NAME, but 'nowhere.py' came."),
-        ("nowhere.py:", "The set must be given as FILE.py:NAME, but 'nowhere.py:' came."),
+        ("nowhere.py", "What is wanted must be given as FILE.py:NAME, but 'nowhere.py' came."),
+        ("nowhere.py:", "What is wanted must be given as FILE.py:NAME, but 'nowhere.py:' came."),
     ],
 )
 def test_inspect_says_which_part_of_its_argument_is_wrong(capsys, target, sentence):

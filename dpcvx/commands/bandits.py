@@ -1,12 +1,10 @@
 """``dpcvx bandits``: what noise, batches and learners cost a private bandit, measured beside the theory."""
 
 import argparse
-import errno
-import os
 import sys
 from pathlib import Path
 
-from dpcvx.commands.outcomes import InputError
+from dpcvx.commands.places import check_place, writing
 
 HELP = "measure what noise, batches and learners cost a private bandit"
 
@@ -19,6 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def log(line: str) -> None:
+    """Say how far it is, where somebody watches."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr, flush=True)
 
@@ -27,12 +26,10 @@ def run(arguments: argparse.Namespace) -> str:
     from dpcvx.experiments.bandit_prices import FULL, QUICK, measure, picture
 
     path = arguments.output / "price_of_bandits.png"
-    try:
-        arguments.output.mkdir(parents=True, exist_ok=True)  # before measuring, which takes long
-        if path.is_dir() or not os.access(path if path.exists() else arguments.output, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise InputError(f"The picture cannot be written to {path}: {error.strerror}.") from error
+    with writing("picture", path):
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        check_place(path)
     report = measure(QUICK if arguments.quick else FULL, log)
-    picture.draw(report, path)
+    with writing("picture", path):
+        picture.draw(report, path)
     return f"{report}\n\npicture: {path}"

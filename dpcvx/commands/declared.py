@@ -48,7 +48,7 @@ def one_sentence(path: Path) -> Iterator[None]:
 def _split(target: str) -> tuple[Path, str]:
     file, colon, name = target.rpartition(":")
     if not colon or not file or not name:
-        raise InputError(f"The set must be given as FILE.py:NAME, but {target!r} came.")
+        raise InputError(f"What is wanted must be given as FILE.py:NAME, but {target!r} came.")
     path = Path(file)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
@@ -75,7 +75,7 @@ def _find(module: ModuleType, path: Path, name: str, kind: type[Any]) -> Any:
     wanted = f"a {kind.__name__}"
     if not hasattr(module, name):
         known = [key for key, value in vars(module).items() if isinstance(value, kind)]
-        hint = f"; its sets are {', '.join(known)}" if known else ""
+        hint = f"; it defines {', '.join(known)}" if known else ""
         raise InputError(f"{path} does not define {name}{hint}.")
     found: Any = getattr(module, name)
     if isinstance(found, kind):

@@ -3,11 +3,10 @@
 import argparse
 import itertools
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcvx.commands.outcomes import InputError
+from dpcvx.commands.places import check_place, writing
 
 if TYPE_CHECKING:
     from dpcvx.experiments.demo import Findings
@@ -25,15 +24,14 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     path = (arguments.output / _FILE).resolve()
-    try:
+    with writing("report", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()  # whether it can be written is known before the work begins
-        found = _findings(quick=arguments.quick)
-        from dpcvx.report.demo_page import demo_page
+        check_place(path)
+    found = _findings(quick=arguments.quick)
+    from dpcvx.report.demo_page import demo_page
 
+    with writing("report", path):
         demo_page(found, f"dpcvx demo{' --quick' if arguments.quick else ''}").write(path)
-    except OSError as error:
-        raise InputError(f"The report cannot be written to {path}: {error.strerror}.") from error
     return f"{_story(found)}\n\nReport: {path}"
 
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from dpcvx.commands.outcomes import InputError
+from dpcvx.commands.places import writing
 
 HELP = "declare five sets, draw the flat ones, print what was derived"
 
@@ -18,10 +18,8 @@ def run(arguments: argparse.Namespace) -> str:
     from dpcvx.experiments import gallery
 
     picture = arguments.output / "gallery.png"
-    try:
+    with writing("picture", picture):
         arguments.output.mkdir(parents=True, exist_ok=True)
         exhibits = gallery.declare_all()
         gallery.draw(exhibits, picture)
-    except OSError as error:
-        raise InputError(f"The picture cannot be written to {picture}: {error.strerror}.") from error
     return f"{gallery.table(exhibits)}\n\nThe two-dimensional sets with their Dikin ellipsoids: {picture}"

@@ -7,7 +7,6 @@ ball:P,RADIUS; by default Y of the same file, or for a named set box:-1,1 (cube:
 
 import argparse
 import shlex
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpcvx.arguments import positive, whole
 from dpcvx.commands.named_sets import decision_set, loss_set
 from dpcvx.commands.outcomes import InputError
+from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> str:
     except ValueError as error:
         raise InputError(str(error)) from error
     if arguments.output is not None:
-        _check_place(arguments.output)
+        with writing("report", arguments.output):
+            check_place(arguments.output)
     X = decision_set(arguments.set)
     Y = loss_set(arguments.losses, arguments.set, X)
     if X.shape != Y.shape:
@@ -70,24 +71,13 @@ def run(arguments: argparse.Namespace) -> str:
         found = price_of_privacy(X, Y, workers=arguments.workers, folder=arguments.folder, **grid.arguments())
     except (DpcvxError, OverflowError) as error:
         raise InputError(" ".join(str(error).split())) from error
+    except OSError as error:
+        raise InputError(f"The rows cannot be kept in {arguments.folder}: {error.strerror or error}.") from error
     if arguments.output is None:
         return str(found)
-    try:
+    with writing("report", arguments.output):
         _report(found, X, Y, grid, _command(arguments, grid)).write(arguments.output)
-    except OSError as error:
-        raise InputError(f"The report cannot be written to {arguments.output}: {error.strerror}.") from error
     return f"{found}\n\nReport: {arguments.output}"
-
-
-def _check_place(output: Path) -> None:
-    """Fail before the long computation where its report could not be written."""
-    if output.is_dir():
-        raise InputError(f"--output must be a file, but {output} is a folder.")
-    try:
-        with tempfile.TemporaryFile(dir=output.parent):
-            pass
-    except OSError as error:
-        raise InputError(f"The report cannot be written to {output}: {error.strerror}.") from error
 
 
 def _command(arguments: argparse.Namespace, grid: "Grid") -> str:

@@ -50,8 +50,8 @@ def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["{mine}:Z"], "mine.py does not define Z; its sets are X."),
-        (["{mine}:X", "{mine}:Z"], "mine.py does not define Z; its sets are Y."),
+        (["{mine}:Z"], "mine.py does not define Z; it defines X."),
+        (["{mine}:X", "{mine}:Z"], "mine.py does not define Z; it defines Y."),
         (["{mine}:X", "{mine}:X"], "must be a LossSet or a function that returns one, but it has type DecisionSet."),
         (["{mine}:nowhere"], "The set is empty"),
         (["{mine}", "box:2,1"], "The set is empty"),
@@ -70,10 +70,11 @@ def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
         (["simplex:3", "--replicas", "0"], "replicas must be a whole number of at least 1, not 0."),
         (["simplex:3", "--workers", "0"], "workers must be a whole number of at least 1, not 0."),
         (["simplex:3", "--seconds", "0"], "--seconds must be a positive number, not 0.0."),
-        (["simplex:3", "--output", "{folder}"], "--output must be a file, but "),
+        (["simplex:3", "--output", "{folder}"], "cannot be written to {folder}: Is a directory."),
         (["simplex:3", "--output", "{folder}/no/page.html"], "cannot be written to"),
         (["simplex:3", "--output", "{mine}/page.html"], "cannot be written to"),
         (["simplex:3", "--folder", "{folder}", *SHORT], "is not the folder of a sweep"),
+        (["cube:1", "--folder", "{mine}/rows", *SHORT], "The rows cannot be kept in {mine}/rows: Not a directory."),
     ],
 )
 def test_wrong_input_is_one_sentence(mine, tmp_path, capsys, words, sentence):
@@ -81,7 +82,7 @@ def test_wrong_input_is_one_sentence(mine, tmp_path, capsys, words, sentence):
     assert main(["price", *(word.format(mine=mine, folder=tmp_path) for word in words)]) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 1 and "Traceback" not in printed.err
-    assert sentence in printed.err
+    assert sentence.format(mine=mine, folder=tmp_path) in printed.err
     assert [path for path in sorted(tmp_path.rglob("*")) if "__pycache__" not in str(path)] == before
 
 

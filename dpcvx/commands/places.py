@@ -1,0 +1,36 @@
+"""Where a command writes: what cannot be written is said in one sentence, before anything long begins."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpcvx.commands.outcomes import InputError
+
+
+@contextmanager
+def writing(what: str, path: Path) -> Iterator[None]:
+    """Say where the report, picture or whatever it is cannot go.
+
+    Raises:
+        InputError: for every OSError inside.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"The {what} cannot be written to {path}: {error.strerror or error}.") from error
+
+
+def check_place(path: Path) -> None:
+    """See whether a file can be put there, and leave nothing behind.
+
+    Raises:
+        OSError: where it cannot.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    tempfile.TemporaryFile(dir=path.parent).close()
