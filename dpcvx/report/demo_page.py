@@ -34,7 +34,7 @@ def demo_page(found: Findings, command: str) -> Page:
         "well as the best fixed route, which is known only in hindsight; what it loses against that is its regret.",
         "What is protected is one round: whoever watches all routes that were ever chosen must not find out what the "
         "travel times of any one round were: these change the probability of what is seen by a factor of at most e^ε.",
-        side_by_side(_map(found), _route_times(found)),
+        side_by_side(_map(), _route_times(found)),
     )
     page.add(
         "What was declared",
@@ -119,10 +119,10 @@ def _route_times(found: Findings) -> Html:
     )
 
 
-def _map(found: Findings) -> Html:
+def _map() -> Html:
     drawn, ax = _axes()
-    usual = np.array(list(town.ROADS.values()))
-    _draw_roads(ax, 1.2 * np.ones(len(usual)), [f"{k}" for k in range(len(usual))], ["black"] * len(usual))
+    count = len(town.ROADS)
+    _draw_roads(ax, np.full(count, 1.2), [f"{k}" for k in range(count)], ["black"] * count)
     ax.set_title("the roads and their numbers")
     return figure(
         drawn,
