@@ -97,7 +97,7 @@ class LogBarrierBandit(Bandit):
         return self._known.p.copy()
 
     @property
-    def _known(self) -> "ArmCosts":
+    def _known(self) -> ArmCosts:
         return self._start if self._state is None else self._state
 
     @property
@@ -114,7 +114,7 @@ class LogBarrierBandit(Bandit):
         self._arm = drawn(self._known.p, self._rng)
         return self.decision_set.unflatten(self._corners.points[self._arm])
 
-    def _take(self, value: Any) -> "ArmCosts":
+    def _take(self, value: Any) -> ArmCosts:
         known = self._known
         with np.errstate(over="ignore"):
             costs = kept(known.costs + self._units[self._arm] * value[..., None] / known.p)

@@ -12,6 +12,7 @@ the largest of those sums belongs to a longest path.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ class Paths(ActionFamily):
         steps = self._steps(covector)
         return self._wide(self._flow(steps.shape, lambda v: steps[..., self._out[v]]))
 
-    def _flow(self, shape: tuple[int, ...], onward: Any) -> Array:
+    def _flow(self, shape: tuple[int, ...], onward: Callable[[int], Array]) -> Array:
         """The unit flow that is split at node v by the shares onward(v)."""
         flow = np.zeros(shape)
         for v in range(self._nodes - 1):
@@ -197,7 +198,8 @@ class Paths(ActionFamily):
         """Sigma^+."""
         values, vectors = np.linalg.eigh(self._span.T @ moment @ self._span)
         if values[0] * _SPREAD <= values[-1]:
-            raise ValueError("exploration hardly reaches some paths; use the design.")
+            ratio = values[0] / values[-1]
+            raise ValueError(f"exploration hardly reaches some paths: its eigenvalues have the ratio {ratio:.2g}.")
         root = self._span @ (vectors / np.sqrt(values))
         return np.asarray(root @ root.T)
 

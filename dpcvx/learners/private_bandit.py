@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dpcvx.arguments import whole
+from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
 from dpcvx.learners.bandit import Bandit, read_feedback
@@ -82,8 +82,7 @@ class PrivateBandit(Player):
         rounds_per_person: int = 1,
         seed: int | np.random.Generator | None = None,
     ) -> None:
-        if not (np.isfinite(epsilon) and epsilon > 0):
-            raise ValueError(f"epsilon must be a positive number, not {epsilon}.")
+        self.epsilon = positive(epsilon, "epsilon")
         if not (callable(getattr(learner, "act", None)) and callable(getattr(learner, "update", None))):
             raise ValueError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
         if noise not in NOISES:
@@ -93,7 +92,7 @@ class PrivateBandit(Player):
         self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
         self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
         self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
-        self.epsilon, self.noise, self.neighbours = float(epsilon), noise, check_neighbours(neighbours)
+        self.noise, self.neighbours = noise, check_neighbours(neighbours)
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())

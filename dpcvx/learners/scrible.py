@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpcvx.arguments import positive
 from dpcvx.arrays import Array
 from dpcvx.learners.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
@@ -89,11 +90,9 @@ class SCRiBLe(Bandit):
             raise ValueError(f"sampling must be one of {', '.join(SAMPLING)}, not {sampling!r}.")
         if play not in PLAYS:
             raise ValueError(f'play must be "points" or "vertices", not {play!r}.')
-        if learning_rate is not None and not (np.isfinite(learning_rate) and learning_rate > 0):
-            raise ValueError(f"learning_rate must be a positive number, not {learning_rate}.")
         self.sampling, self.baseline, self.play = sampling, bool(baseline), play
-        self._given_rate = learning_rate
-        self.learning_rate = learning_rate or self._tuned_rate()
+        self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
+        self.learning_rate = self._given_rate or self._tuned_rate()
         self._chart = chart = decision_set.chart
         self._gain = self.learning_rate * chart.dim / RADIUS**2  # eta times the estimate of feedback 1, over C u
         if chart.dim:

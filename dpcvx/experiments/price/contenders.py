@@ -20,7 +20,7 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 
 SETTINGS = ("full information", "bandit")
-WITHOUT, PAPER, PRIVATE = ROLES = ("without privacy", "paper", "private")
+WITHOUT, PAPER, PRIVATE = ("without privacy", "paper", "private")
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,8 @@ class TangentSpace:
             Q, R, _ = scipy.linalg.qr(conic.E.toarray().T, pivoting=True)
             diagonal = np.abs(np.diagonal(R))
             rank = int((diagonal > _RANK * diagonal[0]).sum())
-            self._equalities = Q[:, :rank]
             Z = Q[:, rank:].copy()
             Z[np.linalg.norm(Z, axis=1) <= _RANK] = 0.0  # coordinates that do not move
-        else:
-            self._equalities = np.zeros((k, 0))
         P = conic.P.toarray()
         size = np.linalg.norm(P, axis=1, keepdims=True)
         image = (P / np.where(size > 0, size, 1)) @ Z  # ranks do not see the units of x
@@ -36,13 +33,6 @@ class TangentSpace:
         self.auxiliaries = Z.shape[1] - self.dim
         self.W = Z @ np.concatenate([rows[self.dim :], rows[: self.dim]]).T
         self.A = conic.A @ self.W
-
-    def on_hull(self, v: Array, conic: ConicSet) -> Array:
-        """v moved onto the equalities."""
-        if not self._equalities.shape[1]:
-            return v
-        E = conic.E.toarray()
-        return np.asarray(v - np.linalg.lstsq(E, E @ v - conic.e, rcond=_RANK)[0])
 
 
 class DenseFactor(Factor):
