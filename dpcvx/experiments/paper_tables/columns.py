@@ -2,7 +2,7 @@
 
 A run counts in the regime where theory speaks: where the term that the noise adds is below half of the square root, for
 the exponent of regret in T; where that term is the larger one, for the exponents of the price; everywhere where the
-proved bound is at most half of the largest regret. Where fewer than three sizes remain there is no number, and the
+proved bound is at most half of the largest regret. Where too few sizes remain there is no number, and the
 column says from which T on there is one.
 """
 
@@ -13,7 +13,8 @@ from itertools import islice
 from dpcvx.experiments.paper_tables.grid import Grid, halvings
 from dpcvx.experiments.paper_tables.methods import NON_PRIVATE, Method, Promise, Setting, promise
 
-LEAST = 3  # sizes of a fit
+LEAST = 3  # epsilons or N of a fit
+HORIZONS = 4  # of a fit in T: a factor of 8, since the first are at the edge of the regime
 MOST = 4  # epsilons of a fit
 _FARTHEST = 40  # T up to 2 to this power is tried
 
@@ -82,8 +83,8 @@ class Planner:
         """Regret in T, at those horizons that are in the regime."""
         points = [self.point(losses, horizon=T) for T in self.grid.horizons]
         points = [point for point in points if self._holds(regime, point)]
-        if len(points) < LEAST:
-            return Fit(reason=self._needed(regime, self.point(losses), LEAST - 1))
+        if len(points) < HORIZONS:
+            return Fit(reason=self._needed(regime, self.point(losses), HORIZONS - 1))
         return Fit(tuple(float(point.horizon) for point in points), tuple(points))
 
     def in_epsilon(self, losses: str, regime: Regime) -> Fit:
@@ -113,8 +114,8 @@ class Planner:
             best = max(best, points, key=len)
             if len(best) == len(self.grid.horizons):
                 break
-        if len(best) < LEAST:
-            return Fit(reason=self._needed(regime, self.point(losses), LEAST - 1))
+        if len(best) < HORIZONS:
+            return Fit(reason=self._needed(regime, self.point(losses), HORIZONS - 1))
         return Fit(tuple(float(point.horizon) for point in best), tuple(best))
 
     def less_non_private(self, fit: Fit) -> Fit:

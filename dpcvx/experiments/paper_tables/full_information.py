@@ -67,25 +67,25 @@ SETTINGS = (
         "experts",
         experts,
         ("sqrt(T log N)/eps", "sqrt(T log N) + N log N log^2 T/eps", "sqrt(T log N)"),
-        _methods("entropy", "1", "1/2", "3/2", "Dwork-Roth"),
+        _methods("entropy", "1+", "1/2+", "3/2", "Dwork-Roth"),
     ),
     Setting(
         "sphere",
         sphere,
         ("sqrt(N T)/eps", "sqrt(T) + N log^2 T/eps", "sqrt(T)"),
-        _methods("euclidean", "1", "1/2", "1", "approx. leader"),
+        _methods("euclidean", "1", "1/2", "1", "leader"),
     ),
     Setting(
         "cube",
         cube,
         ("sqrt(N T)/eps", "sqrt(N T) + N log^2 T/eps", "sqrt(N T)"),
-        _methods("euclidean", "1", "1", "1", "approx. leader"),
+        _methods("euclidean", "1", "1", "1", "leader"),
         steady="round_robin",  # one loss of this set favours one entry alone
     ),
     Setting(
         "general OLO: cube, |l_i| <= 1",
         wide_cube,
         ("sqrt(T)/eps", "sqrt(T) + log^2 T/eps", "sqrt(T)"),
-        _methods("euclidean", "2", "3/2", "2", "approx. leader"),
+        _methods("euclidean", "2", "3/2", "2", "leader"),
     ),
 )
