@@ -12,7 +12,21 @@ from dpcvx.learners.private_bandit import PrivateBandit
 from dpcvx.learners.scrible import SCRiBLe
 from dpcvx.sets import DecisionSet, LossSet
 
-SPECIAL: tuple[type[Bandit], ...] = (Exp2, LogBarrierBandit)  # for some sets; they win a draw with SCRiBLe, for all
+_SPECIAL: tuple[type[Bandit], ...] = (Exp2, LogBarrierBandit)  # for some sets; they win a draw with SCRiBLe, for all
+
+
+def bandits(
+    decision_set: DecisionSet, loss_set: LossSet, horizon: int, seed: int | np.random.Generator | None = None
+) -> tuple[list[Bandit], list[str]]:
+    """The learners without privacy that the sets admit, and lines on why others are not among them."""
+    found: list[Bandit] = [SCRiBLe(decision_set, loss_set, horizon, seed=seed)]
+    refusals = []
+    for kind in _SPECIAL:
+        try:
+            found.insert(0, kind(decision_set, loss_set, horizon, seed=seed))
+        except (DpcvxError, ValueError) as error:
+            refusals.append(f"{kind.__name__:16s} not here: {error}")
+    return found, refusals
 
 
 def private_bandit(
@@ -33,13 +47,7 @@ def private_bandit(
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`; see `PrivateBandit`.
     """
     own, noise = (None, None) if seed is None else np.random.default_rng(seed).spawn(2)
-    candidates: list[Bandit] = [SCRiBLe(decision_set, loss_set, horizon, seed=own)]
-    refusals = []
-    for kind in SPECIAL:
-        try:
-            candidates.insert(0, kind(decision_set, loss_set, horizon, seed=own))
-        except (DpcvxError, ValueError) as error:
-            refusals.append(f"{kind.__name__:16s} not here: {error}")
+    candidates, refusals = bandits(decision_set, loss_set, horizon, own)
     made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.errors import DpcvxError
 from dpcvx.learners import FTRL, Exp2, PrivateBandit, SCRiBLe, private_bandit
 from dpcvx.learners.action_sets import arms_of
 from dpcvx.learners.bandit import Bandit
-from dpcvx.learners.bandit_choice import SPECIAL
+from dpcvx.learners.bandit_choice import bandits
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 
@@ -58,14 +57,9 @@ def contenders(settings: tuple[str, ...], horizon: int, epsilons: tuple[float, .
     return made
 
 
-def bandits(X: DecisionSet, Y: LossSet, horizon: int) -> list[Bandit]:
+def ranked_bandits(X: DecisionSet, Y: LossSet, horizon: int) -> list[Bandit]:
     """The bandit learners that the set admits, without noise, the one with the smallest proved bound first."""
-    found: list[Bandit] = [SCRiBLe(X, Y, horizon, seed=0)]
-    for kind in SPECIAL:
-        try:
-            found.insert(0, kind(X, Y, horizon, seed=0))
-        except (DpcvxError, ValueError):
-            continue  # for other sets
+    found, _ = bandits(X, Y, horizon, seed=0)
     return sorted(found, key=lambda learner: learner.uncapped_bound)
 
 
@@ -82,7 +76,7 @@ def _paper_ftrl(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
 
 
 def _bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
-    learner = bandits(X, Y, wanted.horizon)[0]
+    learner = ranked_bandits(X, Y, wanted.horizon)[0]
     return Made(learner, learner.name, None)
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dpcvx.experiments.price.contenders import PRIVATE, WITHOUT, bandits
+from dpcvx.experiments.price.contenders import PRIVATE, WITHOUT, ranked_bandits
 from dpcvx.experiments.price.rows import PriceRow
 from dpcvx.experiments.thresholds import mean_maximum
 from dpcvx.learners import FTRL, PrivateBandit
@@ -99,7 +99,7 @@ def _full_information(X: DecisionSet, Y: LossSet, horizon: int, delta: float) ->
 
 
 def _bandit(X: DecisionSet, Y: LossSet, horizon: int, delta: float) -> Price:
-    learners = bandits(X, Y, horizon)
+    learners = ranked_bandits(X, Y, horizon)
     learning = learners[0].uncapped_bound
 
     def price(epsilon: float) -> float:
