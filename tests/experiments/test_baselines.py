@@ -9,6 +9,7 @@ from dpcvx import HorizonError, LossSet, PrivateBandit, audit, simulate
 from dpcvx.experiments.baselines import ExploredGradients, PerStepNoise
 from dpcvx.experiments.baselines.explored_gradients import coordinate_design
 from dpcvx.experiments.losses import altdrift, const
+from dpcvx.learners.rounded_feedback import bias_cost
 from dpcvx.sets.sizes import Sizes
 
 SETS = {
@@ -71,13 +72,13 @@ def test_secure_actions_come_from_exact_noise_and_do_not_repeat():
     X, Y = pair("simplex")
     runs = []
     for _ in range(2):
-        learner = PerStepNoise(X, Y, 5, epsilon=1.0)
+        learner = PerStepNoise(X, Y, 5, epsilon=1.0, learning_rate=1e-3)  # so slow that no action is a corner
         for loss in np.eye(4):
             action = learner.act()
             learner.update(loss)
         runs.append(action)
         assert X.contains(action)
-    assert not np.array_equal(*runs)  # continuous but for a grid of 2^-30: equal with probability far below 1e-6
+    assert not np.array_equal(*runs)  # four sums of noise of scale 8 on a grid of 2^-30: equal less often than 1e-6
     learner.act()
     learner.update(np.zeros(4))
     with pytest.raises(HorizonError, match="5 rounds"):
@@ -116,6 +117,15 @@ def test_estimates_are_unbiased_on_what_differs_over_the_set(name):
         assert np.abs(sizes.tangential(error)).max() <= 1e-6
     crooked = (design.measures.T * np.roll(design.weights, 1) ** 2) @ design.points
     assert np.abs(crooked - mean).max() > 1e-3  # teeth: other weights are biased
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_bias_of_rounded_feedback_is_within_its_bound(name):
+    """The worst signs of the rounding, between all points that are explored."""
+    learner = ExploredGradients(*pair(name), 1000)
+    design, allowed = learner.design, bias_cost(learner, 1.0) / 1000
+    worst = (np.abs((design.points[:, None] - design.points) @ design.measures.T) @ design.weights).max()
+    assert allowed / 6 < worst <= allowed
 
 
 def test_simplices_are_explored_at_their_corners_and_balls_at_their_poles():

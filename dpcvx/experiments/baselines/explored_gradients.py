@@ -22,6 +22,7 @@ from dpcvx.learners.action_families import drawn
 from dpcvx.learners.action_sets import arms_of
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.optimal_design import optimal_design
+from dpcvx.learners.rounded_feedback import bias_cost
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
@@ -80,6 +81,7 @@ class ExploredGradients(Bandit):
         decision_set, loss_set, horizon, noise_scale, seed, replicas: see `Bandit`. Of a simplex { x >= 0, sum x = s }
             the corners are played, as arms.
         learning_rate: eta; by default the one with the least bound.
+        design: where to explore; by default `coordinate_design`.
 
     Attributes:
         learning_rate, mixing: eta and gamma.
@@ -146,3 +148,9 @@ class ExploredGradients(Bandit):
             f"  tuning           learning rate {self.learning_rate:.6g}, noise scale {self.noise_scale:.6g}",
             f"  exploration      {explored}",
         ]
+
+
+@bias_cost.register
+def _(learner: ExploredGradients, error: float) -> float:
+    """|E r <Sigma^+ a, q - u>| <= h (E |Sigma^+ a|^2)^(1/2) |q - u|, by Cauchy and Schwarz."""
+    return error * learner.horizon * math.sqrt(learner.design.spread) * 2 * learner.sizes.radius

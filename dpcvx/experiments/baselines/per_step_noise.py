@@ -6,7 +6,7 @@ pays for it. Since the noise z_t has mean 0 and is independent of the action bef
 
     regret <= D/eta + (eta/2) T (|Y|_2^2 + E|z|_2^2)
 
-for R(x) = |x - c|^2/2 of range D: the price is a factor of sqrt(T), and not a term beside it.
+for R(x) = |x - c|^2/2 of range D: privacy multiplies the root of T, where sums of a tree add a term beside it.
 """
 
 import math
@@ -92,8 +92,9 @@ class PerStepNoise(Player):
 
     @property
     def _second_moment(self) -> float:
-        """|Y|^2 + E|z|^2, z the part of the noise that differs over X."""
-        return self.regularizer.dual_norm**2 + self.decision_set.dim * self._deviation**2
+        """|Y|^2 + E|z|^2, z the part of the noise that differs over X; rounding lengthens losses by a little."""
+        rounded = self.regularizer.dual_norm + math.sqrt(self.loss_set.size) * self._plan.grid.step
+        return rounded**2 + self.decision_set.dim * self._deviation**2
 
     def _tuned_rate(self) -> float:
         D, second = self.regularizer.range, self._second_moment
