@@ -7,13 +7,13 @@ _NAME, _EPSILON, _NUMBER, _CELL = 20, 3, 5, 20
 _HEADS = {"altdrift": "drift", "steady": "stead"}  # of losses, no longer than a number
 
 _LEGEND = """\
-Exponents: fitted [95 % interval] and that of the theory ("log": a power of log T alone; "+": and a logarithm).
-eps: what is guaranteed where one loss is replaced by another. Numbers: mean regret at the largest T, on altdrift
-("drift") and on steady losses. Table 1: regret in T on altdrift, where the term of the noise is below half of the
-square root; price, on steady losses: regret less that without privacy, at the largest eps/2^k at which noise costs more
-than learning. Table 2: all on steady losses; where regret is of square-root order it is divided by sqrt(ln T) before the
-fit in T. Only runs whose proved bound is at most half of the largest regret count. "needs T >= ...": T is too small for
-that, so there is no number."""
+Exponents: fitted [95 % interval] and that of the theory ("log": a power of log T alone; "+": and a logarithm). eps:
+what is guaranteed where one loss is replaced by another. Numbers: mean regret at the largest T, on altdrift ("drift")
+and on steady losses. Table 1: regret in T on altdrift, where the term of the noise is below half of the square root;
+price, on steady losses: regret less that without privacy, at the largest eps/2^k at which noise costs more than
+learning. Table 2: all on steady losses; where regret is of square-root order it is divided by sqrt(ln T) before the
+fit in T. Only runs whose proved bound is at most half of the largest regret count. "needs T >= ...": T is too small
+for that, so there is no number."""
 
 
 def render(tables: tuple[Table, ...]) -> str:
