@@ -9,22 +9,19 @@ import argparse
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcvx.arguments import positive, whole
 from dpcvx.commands.named_sets import decision_set, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
-from dpcvx.sets import DecisionSet, LossSet
 
 if TYPE_CHECKING:
-    from dpcvx.experiments.price import PriceOfPrivacy
     from dpcvx.experiments.price.grid import Grid
 
 HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
 _SETTINGS = {"full-information": "full information", "bandit": "bandit"}
-_PANEL = (5.0, 4.2)  # inches
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -75,69 +72,18 @@ def run(arguments: argparse.Namespace) -> str:
         raise InputError(f"The rows cannot be kept in {arguments.folder}: {error.strerror or error}.") from error
     if arguments.output is None:
         return str(found)
+    from dpcvx.report.price_page import price_page
+
     with writing("report", arguments.output):
-        _report(found, X, Y, grid, _command(arguments, grid)).write(arguments.output)
+        price_page(found, X, Y, grid, _command(arguments, grid)).write(arguments.output)
     return f"{found}\n\nReport: {arguments.output}"
 
 
 def _command(arguments: argparse.Namespace, grid: "Grid") -> str:
     """The call that measures the same again, whatever the speed of the machine."""
     words = ["dpcvx", "price", arguments.set, *([arguments.losses] if arguments.losses else [])]
-    words += ["--epsilon", *(f"{epsilon:g}" for epsilon in grid.epsilons)]
+    words += ["--epsilon", *map(str, grid.epsilons)]
     words += ["--horizon", *map(str, grid.horizons), "--setting", *arguments.setting]
-    words += ["--delta", f"{grid.delta:g}"] if grid.delta else []
+    words += ["--delta", str(grid.delta)] if grid.delta else []
     words += ["--replicas", str(grid.replicas), "--seed", str(grid.seed), "--output", str(arguments.output)]
     return shlex.join(words)
-
-
-def _report(found: "PriceOfPrivacy", X: DecisionSet, Y: LossSet, grid: "Grid", command: str) -> Any:
-    from dpcvx import report
-    from dpcvx.experiments.price.result import LEGEND
-
-    first, *sentences = found.recommendation.splitlines()
-    page = report.Page("The price of privacy", f"Decisions in the {X.name}, losses in the {Y.name}.")
-    page.add("Recommendation", *sentences, first)
-    page.add("Regret over epsilon", report.side_by_side(*(_picture(found, setting) for setting in found.settings)))
-    for setting in found.settings:
-        header, *lines = found.table(setting)
-        page.add(f"Table: {setting}", report.table(header, lines, found.learners(setting)), LEGEND)
-    page.add("Where decisions lie", report.declaration(X))
-    page.add("What a loss may be", report.declaration(Y))
-    promises = [report.certificate(_claim(X, Y, grid, setting)) for setting in found.settings]
-    page.add(
-        "What a learner promises",
-        "All curves above are simulations. This is what a learner without a seed claims.",
-        *promises,
-    )
-    return page.add("To get this report again", report.reproduce([command]))
-
-
-def _picture(found: "PriceOfPrivacy", setting: str) -> Any:
-    from matplotlib.figure import Figure
-
-    from dpcvx import report
-
-    drawn = Figure(figsize=_PANEL, layout="constrained")
-    found.plot(drawn.add_subplot(), setting=setting)
-    learned = found.row(setting, "without privacy", found.horizons[-1]).regret
-    private = [
-        row.regret
-        for row in found.rows
-        if (row.setting, row.role, row.horizon) == (setting, "private", found.horizons[-1])
-    ]
-    return report.figure(
-        drawn,
-        alternative=f"Regret over epsilon, {setting}, {found.horizons[-1]} rounds: without privacy {learned:.3g}; "
-        f"private {private[0]:.3g} at the least epsilon and {private[-1]:.3g} at the largest.",
-        caption="Mean over the replicas on the worst losses tried; the band holds nine tenths of the runs.",
-    )
-
-
-def _claim(X: DecisionSet, Y: LossSet, grid: "Grid", setting: str) -> Any:
-    """The certificate of the private learner over the longest horizon, at the epsilon nearest to 1."""
-    from dpcvx.learners import FTRL, private_bandit
-
-    epsilon = min(grid.epsilons, key=lambda one: abs(one - 1))
-    if setting == "bandit":
-        return private_bandit(X, Y, grid.horizons[-1], epsilon).certificate
-    return FTRL(X, Y, grid.horizons[-1], epsilon, grid.delta).certificate
