@@ -29,7 +29,7 @@ class Effort:
         growth: rounds to which exponents are fitted.
         sizes: rounds in which dimensions are compared.
         counts, dims, sides: of arms, of cubes and simplices, of polygons.
-        many, few: replicas of learners on arms and on the ball N = 5, and of the others, which are slower.
+        many, few: replicas; few in (i) and in comparisons of dimensions and sides, where rounds are slow.
     """
 
     noise: int
@@ -99,7 +99,7 @@ class Report:
         many, few = self.replicas
         head = (
             f"The price of private bandits: simulation, {self.seconds:.0f} s, {LEVEL:.0%} intervals of mean regret.\n"
-            f"{many} replicas on arms and on the ball N = 5, {few} elsewhere; of several gaps, the worst counts.\n"
+            f"{many} replicas, {few} in (i) and for the dimensions of (v); of several gaps, the worst counts.\n"
             "* is what private_bandit chooses; nothing: always playing the centre; bound: proved; both per round."
         )
         parts = [f"{TITLES[name]}\n{price_table(rows)}" for name, rows in self.tables.items()]
@@ -115,11 +115,11 @@ def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> R
         "noise": lambda: noise_rows(effort.noise, effort.flows, few),
         "batches": lambda: batch_rows(effort.batches, effort.epsilons, many),
         "arms": lambda: arm_rows(effort.arms, many),
-        "cube": lambda: cube_rows(effort.cube, few),
+        "cube": lambda: cube_rows(effort.cube, many),
     }
     for name, play in plans.items():
         tables[name] = play()
-        log(f"{TITLES[name].split()[0]} of (v) measured after {time.perf_counter() - started:.0f} s")
+        log(f"{TITLES[name].split()[0]} of (i) to (v) measured after {time.perf_counter() - started:.0f} s")
     growths = [
         *growth_over_rounds(effort.growth, many),
         *growth_over_sizes(effort.sizes, effort.counts, effort.dims, effort.sides, many, few),
