@@ -4,7 +4,24 @@ With L the sums of the estimated costs, the probabilities minimise eta <L, p> - 
 
     p_i = 1/(eta L_i + mu), mu such that they sum to 1,
 
-an arm is drawn, its cost w is seen, and w/p_i estimates the cost of that arm. Its dual local norm is |w|, whatever p.
+an arm is drawn, its cost w = v + z is seen, and w/p_i estimates the cost of that arm.
+
+The bound, for values |v| <= M with Laplace noise z of scale lam, and D the largest regret of a round. FTRL pays
+
+    (R(u) - R(p_1))/eta + sum_t max_p' ( <f, p - p'> - D_R(p', p)/eta )
+
+for the estimate f = (w/p_i) e_i. In the second part only p'_i = r p_i counts, since the other terms of D_R = sum_j (r_j
+- 1 - ln r_j) are at least 0. With x = eta w > -1 the maximum of w (1 - r) - (r - 1 - ln r)/eta is (x - ln(1 + x))/eta,
+where
+
+    x - ln(1 + x) <= x^2/2 - x^3/3 + x^4/2 for x >= -1/2.
+
+The right side is never negative, and its mean follows from the moments 2 lam^2 and 24 lam^4 of z. Where x < -1/2, so
+w < -q with q = 1/(2 eta), the maximum is at most |w| (1/p_i - 1), as r <= 1/p_i: over the arms that is (N - 1) |w| in
+the mean, and E |w| 1(w < -q) <= (q + lam) exp(-(q - M)/lam)/2 for q >= M. The comparator is an arm moved inward to
+u = (1 - s) e_i + s/N, for s D a round, and R(u) - R(p_1) = (N - 1) ln(1/s) - ln N - ln(1 - s + s/N).
+
+Noise needs no cut, so neither bound nor eta contains the 2 lam ln T of the usual argument.
 """
 
 import math
@@ -12,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
@@ -43,7 +61,7 @@ class LogBarrierBandit(Bandit):
         learning_rate: eta; by default the one of the theorem.
     """
 
-    _theorem = "log-barrier FTRL: N ln T/eta + eta T (M^2 + 2 lam^2) + 4 M"
+    _theorem = "log-barrier FTRL: (N - 1) ln(1/s)/eta + s D T + T E[x - ln(1 + x)]/eta for x = eta (v + z)"
 
     def __init__(
         self,
@@ -72,24 +90,30 @@ class LogBarrierBandit(Bandit):
         self._units = np.eye(self.n_arms)
         self._arm = np.zeros(self.leading, dtype=int)
 
-    @property
-    def _range(self) -> float:
-        """N ln T."""
-        return self.n_arms * math.log(max(self.horizon, 2))
-
-    @property
-    def _cut(self) -> float:
-        """M + b: what the feedback exceeds in one round with probability at most T^-2."""
-        return self.magnitude + 2 * self.noise_scale * math.log(max(self.horizon, 2))
-
-    @property
-    def _second_moment(self) -> float:
-        return self.magnitude**2 + 2 * self.noise_scale**2
-
     def _tuned_rate(self) -> float:
-        if not self._cut:
+        """The rate of the smallest bound, in the neighbourhood of the one that balances its two main terms."""
+        if not self.magnitude:
             return 1.0
-        return min(math.sqrt(self._range / (self.horizon * self._second_moment)), 1 / (2 * self._cut))
+        second = self.magnitude**2 + 2 * self.noise_scale**2
+        balanced = math.sqrt(2 * self.n_arms * math.log(self.horizon + 1) / (self.horizon * second))
+        top = 1 / (2 * self.magnitude)
+        ends = math.log(min(balanced, top) / 100), math.log(min(100 * balanced, top))
+        found = minimize_scalar(lambda log: self._bound_at(math.exp(log)), bounds=ends, method="bounded")
+        return math.exp(float(found.x))
+
+    def _bound_at(self, eta: float) -> float:
+        """The bound for the learning rate eta; infinity where it does not hold."""
+        N, T, M, lam, D = self.n_arms, self.horizon, self.magnitude, self.noise_scale, self.sizes.variation
+        if eta * M > 0.5 * (1 + 1e-12):
+            return math.inf
+        s = min(1.0, (N - 1) / (eta * T * D)) if D else 1.0
+        inward = (N - 1) * math.log(1 / s) - math.log(N) - math.log1p(s / N - s)
+        square, cube = M**2 + 2 * lam**2, M**3 + 6 * M * lam**2
+        fourth = M**4 + 12 * (M * lam) ** 2 + 24 * lam**4
+        stability = eta * square / 2 + eta**2 * cube / 3 + eta**3 * fourth / 2
+        q = 1 / (2 * eta)
+        rare = (N - 1) / 2 * (q + lam) * math.exp(-(q - M) / lam) if lam else 0.0
+        return inward / eta + T * (stability + rare + s * D)
 
     @property
     def probabilities(self) -> Array:
@@ -102,13 +126,7 @@ class LogBarrierBandit(Bandit):
 
     @property
     def uncapped_bound(self) -> float:
-        if not self._cut:
-            return 0.0
-        if self.learning_rate * self._cut > 0.5 * (1 + 1e-12):
-            return math.inf
-        # 2 M for moving the comparator inward by 1/T, and 2 M for rounds with rare noise
-        stability = self.learning_rate * self.horizon * self._second_moment
-        return self._range / self.learning_rate + stability + 4 * self.magnitude
+        return self._bound_at(self.learning_rate) if self.magnitude else 0.0
 
     def _play(self) -> Array:
         self._arm = drawn(self._known.p, self._rng)
@@ -134,8 +152,8 @@ class LogBarrierBandit(Bandit):
             f"  tuning           learning rate {self.learning_rate:.6g}, noise scale {self.noise_scale:.6g}",
         ]
         if math.isinf(self.uncapped_bound):
-            reach = self.learning_rate * self._cut
-            lines.append(f"  note             the proof needs eta (M + b) <= 1/2, and it is {reach:.4g}")
+            reach = self.learning_rate * self.magnitude
+            lines.append(f"  note             the proof needs eta M <= 1/2, and it is {reach:.4g}")
         return lines
 
 

@@ -95,6 +95,6 @@ def test_the_bound_counts_the_grid_and_hardly_grows():
             assert batch * bias_cost(inner, grid / 2) * 0.999 - 1e-9 <= added <= 1e-4 * plain
             assert bias_cost(inner, grid / 2) >= T / batch * grid
     coarse = rounded_bound(inner, 10.0, magnitude=1.0, step=0.5, noise=2.0)
-    assert coarse == pytest.approx(10 * 1.25**2 + 2 * 0.25 + 0.5 * inner.horizon)
+    assert coarse == pytest.approx(10 * 1.25**4 * 1.25**2 + 0.5 * inner.horizon)
     assert rounded_bound(inner, math.inf, magnitude=1.0, step=0.5, noise=2.0) == math.inf
     assert rounded_bound(inner, 0.0, magnitude=0.0, step=0.5, noise=2.0) == 0.0
