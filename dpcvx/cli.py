@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
+from dpcvx.version import __version__
 
 COMMANDS = {
     "demo": demo,
@@ -19,6 +20,7 @@ COMMANDS = {
     "tables": tables,
 }
 REFUTED = 1  # exit code when a claim of the package does not hold
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
 FAILURE = 2  # exit code when the user's input is at fault
 
 
@@ -33,6 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refutation as report:
         print(report)
         return REFUTED
+    except KeyboardInterrupt:
+        print(
+            "\nInterrupted; what was kept in a folder stays, and the same command goes on from there.", file=sys.stderr
+        )
+        return INTERRUPTED
     return 0
 
 
@@ -40,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dpcvx", description="Private online learning over convex sets declared in cvxpy."
     )
+    parser.add_argument("--version", action="version", version=f"dpcvx {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
         own = commands.add_parser(name, help=command.HELP, description=command.__doc__)

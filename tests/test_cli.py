@@ -200,3 +200,11 @@ def test_asking_for_help_does_not_load_the_drawing_code(tmp_path):
     finished = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "AssertionError" not in finished.stderr
     assert "usage: dpcvx" in finished.stdout
+
+
+def test_an_interruption_is_one_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(
+        "dpcvx.experiments.counter_table.table", lambda horizon: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
+    assert main(["counters", "--horizon", "8"]) == 130
+    assert capsys.readouterr().err.strip().startswith("Interrupted;")

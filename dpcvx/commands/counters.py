@@ -14,6 +14,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> str:
     from dpcvx.experiments import counter_table
 
-    if not 1 <= arguments.horizon <= 2**40:
-        raise InputError(f"--horizon must be between 1 and 2^40, not {arguments.horizon}.")
+    if not 1 <= arguments.horizon <= 2**30:
+        raise InputError(f"--horizon must be between 1 and 2^30, not {arguments.horizon}.")
     return counter_table.table(arguments.horizon)

@@ -31,6 +31,8 @@ def check_place(path: Path) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file")
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    tempfile.TemporaryFile(dir=path.parent).close()
+    tempfile.TemporaryFile(dir=path.resolve().parent).close()

@@ -26,8 +26,9 @@ class Sweep:
 
     Attributes:
         task: a function `task(seed=..., **setting)` that returns a dict of names and numbers or texts, or a list of
-            such dicts; what it returns must follow from its arguments alone. Every setting gets the same seeds, so
-            differences between settings are paired; for independent noise derive a seed from all arguments.
+            such dicts; what it returns must follow from its arguments alone. A text that looks like a number is read
+            back as one, and an empty one as None. Every setting gets the same seeds, so differences between settings
+            are paired; for independent noise derive a seed from all arguments.
         settings: a dict of names and lists of values, of which all combinations are run, or a list of dicts. A value is
             a number, a text, a truth value or None; anything else is to be named by one of these, and made in the task.
         seeds: how many, from 0 on, or which.
@@ -83,7 +84,9 @@ class Sweep:
         return SweepResult(files.path, [row for row in rows if row["seed"] in self.seeds])
 
     def _identity(self) -> dict[str, str]:
-        """What a folder belongs to: the task by the name of its file and its own, and its source without comments."""
+        """What a folder belongs to: the task by the names of its file and its own, its source without comments, and the
+        plain values of the function around it.
+        """
         name = f"{Path(inspect.getfile(self.task)).name}:{self.task.__qualname__}"
         try:
             source = textwrap.dedent(inspect.getsource(self.task))
@@ -91,6 +94,8 @@ class Sweep:
             source = ""
         with suppress(SyntaxError):  # a lambda amid other words
             source = ast.unparse(ast.parse(source))
+        enclosed = inspect.getclosurevars(self.task).nonlocals
+        source += repr(sorted((k, v) for k, v in enclosed.items() if isinstance(v, bool | int | float | str)))
         return {"task": name, "source": hashlib.sha256(source.encode()).hexdigest()}
 
 

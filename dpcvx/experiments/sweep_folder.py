@@ -133,7 +133,7 @@ class SweepFolder:
                     f"seed {row['seed']} has {list(row)}."
                 )
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(text, lineterminator="\r\n")  # of which either character is quoted in a text
         writer.writerow(names)
         writer.writerows([_written(value) for value in row.values()] for row in ordered)
         self._put(file_name(setting), text.getvalue())

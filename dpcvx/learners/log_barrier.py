@@ -40,6 +40,7 @@ from dpcvx.learners.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 
 _NEWTON = 100
+_INWARD = 1 / math.e  # how far the comparator moves at most: a little further, and not learning has the best bound
 _MISS = 1e-12  # by which the probabilities may miss the sum 1 before they are normalised
 
 
@@ -106,7 +107,7 @@ class LogBarrierBandit(Bandit):
         N, T, M, lam, D = self.n_arms, self.horizon, self.magnitude, self.noise_scale, self.sizes.variation
         if eta * M > 0.5 * (1 + 1e-12):
             return math.inf
-        s = min(1.0, (N - 1) / (eta * T * D)) if D else 1.0
+        s = min(_INWARD, (N - 1) / (eta * T * D)) if D else _INWARD
         inward = (N - 1) * math.log(1 / s) - math.log(N) - math.log1p(s / N - s)
         square, cube = M**2 + 2 * lam**2, M**3 + 6 * M * lam**2
         fourth = M**4 + 12 * (M * lam) ** 2 + 24 * lam**4

@@ -1,5 +1,6 @@
 """A page: a title, headings with blocks below them, and one file in the end."""
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -46,10 +47,14 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Put the page into a file in one step: a reader sees the old file or the new one, never half of it.
 
+        A link is followed; what is there and is no file, such as a device, stays.
+
         Raises:
             OSError: where it cannot be written; nothing is left behind then.
         """
-        place = Path(path)
+        place = Path(path).resolve()
+        if place.exists() and not place.is_file():
+            raise OSError(errno.EINVAL, "it is not a regular file", str(place))
         unfinished = place.with_name(f".{place.name}.{os.getpid()}")
         try:
             unfinished.write_text(self.render(), encoding="utf-8")
@@ -57,7 +62,7 @@ class Page:
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
-        return place
+        return Path(path)
 
 
 def paragraph(text: str) -> Html:

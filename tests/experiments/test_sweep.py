@@ -248,6 +248,27 @@ def test_results_of_a_task_from_before_it_was_changed_are_refused(threads, tmp_p
     assert new.run(tmp_path / "s").rows == [{"value": 1, "seed": 0, "same": 1}]  # kept, as was asked for
 
 
+def test_a_task_made_by_a_function_belongs_to_the_values_it_was_made_with(threads, tmp_path):
+    def made(factor):
+        def task(seed, a):
+            return {"v": a * factor}
+
+        return task
+
+    assert [row["v"] for row in sweep(made(2), {"a": [1, 2]}, 1, folder=tmp_path / "f").rows] == [2, 4]
+    assert [row["v"] for row in sweep(made(2), {"a": [1, 3]}, 1, folder=tmp_path / "f").rows] == [2, 6]
+    with pytest.raises(SweepError, match="from before it was changed"):
+        sweep(made(100), {"a": [1, 2]}, 1, folder=tmp_path / "f")
+
+
+@pytest.mark.parametrize("text", ["x\ry", "x\r\ny", "\n", 'a,"b"', "ε"])
+def test_any_text_comes_back(threads, tmp_path, text):
+    def task(seed, a):
+        return {"v": text}
+
+    assert [row["v"] for row in sweep(task, {"a": [1]}, 1, folder=tmp_path / "f").rows] == [text]
+
+
 def test_two_sweeps_do_not_write_to_one_folder_at_once(threads, tmp_path):
     task = Sweep(echo, {"value": [1]})
     with (

@@ -171,3 +171,15 @@ def test_writing_replaces_the_file_in_one_step_or_leaves_it(tmp_path, monkeypatc
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
     assert page.write(path) == path and "<h1>new</h1>" in path.read_text()
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed_and_what_is_no_file_stays(tmp_path):
+    target, link, pipe = tmp_path / "target.html", tmp_path / "link.html", tmp_path / "pipe"
+    target.write_text("old")
+    link.symlink_to(target)
+    Page("new").write(link)
+    assert link.is_symlink() and "new" in target.read_text()
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="not a regular file"):
+        Page("new").write(pipe)
+    assert pipe.is_fifo()
