@@ -143,5 +143,5 @@ def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
     value = np.asarray(feedback)
     if value.shape not in ((), leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
         raise ValueError(f"The feedback must be finite numbers of shape {leading}, not {feedback!r}.")
-    value = value.astype(float)
+    value = value.astype(float, copy=False)
     return value[()] if value.shape == leading else np.broadcast_to(value, leading)

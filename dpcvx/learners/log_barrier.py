@@ -180,11 +180,12 @@ def _normalised(x: Array, start: Array) -> tuple[Array, Array]:
     between 1, since no p exceeds 1, and N, where all x are 0.
     """
     mu = start
+    ones = np.ones((x.shape[-1], 1))
     for _ in range(_NEWTON):
         p = 1 / (x + mu)
-        total = p.sum(axis=-1, keepdims=True)
-        if np.abs(total - 1).max() <= _MISS:
+        total = p @ ones
+        above = total - 1
+        if np.abs(above).max() <= _MISS:
             return p / total, mu
-        step = (total - 1) * total / (p * p).sum(axis=-1, keepdims=True)
-        mu = np.clip(mu + step, 1.0, x.shape[-1])
+        mu = np.minimum(np.maximum(mu + above * total / ((p * p) @ ones), 1.0), x.shape[-1])
     raise OracleError("The probabilities of the arms could not be normalised.")

@@ -9,8 +9,7 @@ Vector noise is the paper's <Z, action>; it exists in simulation, for comparison
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -32,8 +31,7 @@ NOISES = ("scalar", "vector")
 _OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     """Where a private bandit stands: rounds that are over, and the batch at work.
 
     Attributes:
@@ -212,9 +210,9 @@ class PrivateBandit(Player):
         total = turn.total + self._feedback.clipped(value, turn.interval)
         rounds, played = turn.rounds + 1, turn.played + 1
         if played < self.batch:
-            self._turn = replace(turn, rounds=rounds, played=played, total=total)
+            self._turn = turn._replace(rounds=rounds, played=played, total=total)
             return
-        self._turn = replace(turn, releasing=True)  # until the learner has it: a second release would cost epsilon too
+        self._turn = turn._replace(releasing=True)  # until the learner has it: a second release would cost epsilon too
         if rounds < self.horizon:
             assert turn.action is not None
             self._learner.update(self._feedback.release(total, turn.action, turn.interval) / self.batch)

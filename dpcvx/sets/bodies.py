@@ -66,6 +66,10 @@ class BoxBody(Body):
 
     def __init__(self, lower: Array, upper: Array) -> None:
         self.lower, self.upper = lower, upper
+        size = np.maximum(np.abs(lower), np.abs(upper))
+        slip = 1.2e-16 * (len(lower) + 2) * size  # of rounding, for the entries of x
+        self._up = np.stack([lower - slip, upper + slip], axis=-1)
+        self._down = np.stack([upper + slip, lower - slip], axis=-1)
 
     def radius(self, p: float) -> Measure:
         return exact(float(np.linalg.norm(np.maximum(np.abs(self.lower), np.abs(self.upper)), p)))
@@ -74,10 +78,9 @@ class BoxBody(Body):
         return exact(float(np.linalg.norm(self.upper - self.lower, p)))
 
     def interval(self, x: Array) -> tuple[Array, Array]:
-        ends = self.lower * x, self.upper * x
-        low, high = np.minimum(*ends), np.maximum(*ends)
-        slip = 1e-16 * x.shape[-1] * np.maximum(np.abs(low), np.abs(high)).sum(axis=-1)
-        return low.sum(axis=-1) - slip, high.sum(axis=-1) + slip
+        positive = np.maximum(x, 0.0)
+        ends = positive @ self._up + (x - positive) @ self._down
+        return ends[..., 0], ends[..., 1]
 
 
 class PointsBody(Body):
