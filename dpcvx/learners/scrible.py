@@ -154,10 +154,11 @@ class SCRiBLe(Bandit):
             u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
             u *= RADIUS
             displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
-        self._drawn = displacement, chart.joint(measure)
         if chart.auxiliaries:
+            self._drawn = displacement, chart.joint(measure)
             point = X.unflatten(chart.point(at.z) + chart.push(displacement))
         else:
+            self._drawn = displacement, measure
             point = X.unflatten(chart.point(at.z + displacement))
         if self.play == "points":
             return point

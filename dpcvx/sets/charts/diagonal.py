@@ -8,6 +8,7 @@ reflections straighten.
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -73,10 +74,10 @@ class DiagonalFactor(Factor):
     def __init__(self, chart: "DiagonalChart", z: Array) -> None:
         self.chart, self.dim, self.z = chart, chart.dim, z
         self.gradient, self.root, self.U = chart.derivatives(z)
-        self._normals: list[Array] = []  # of the straightened tangent space, orthonormal
+        self._normals: list[tuple[Array, Any]] = []  # of the straightened tangent space, orthogonal, and 1/|normal|^2
         for row in chart.equality_rows:
             normal = self._projected(self._straight(row))
-            self._normals.append(normal / length(normal))
+            self._normals.append((normal, 1 / _dot(normal, normal)))
         self._reflectors: list[tuple[Array, Array | float]] | None = None
 
     def _straight(self, g: Array) -> Array:
@@ -93,8 +94,8 @@ class DiagonalFactor(Factor):
 
     def _projected(self, w: Array) -> Array:
         """The part of w in the straightened tangent space, which may take the place of w."""
-        for normal in self._normals * 2:  # twice: what is projected away may be far larger than what is left
-            w = _without(w, normal)
+        for normal, scale in self._normals * 2:  # twice: what is projected away may be far larger than what is left
+            w = _without(w, normal, scale)
         return w
 
     def solve(self, g: Array) -> Array:
@@ -111,7 +112,7 @@ class DiagonalFactor(Factor):
         if not self._normals:
             return w
         if self._reflectors is None:
-            self._reflectors = _reflectors(self._normals)
+            self._reflectors = _reflectors([normal * np.sqrt(scale) for normal, scale in self._normals])
         straight = np.zeros((*w.shape[:-1], self.chart.width))
         straight[..., len(self._normals) :] = w
         for vector, factor in self._reflectors[::-1]:
@@ -126,8 +127,8 @@ class DiagonalFactor(Factor):
 
     def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
         w = rng.standard_normal(self.z.shape)
-        for normal in self._normals:  # what is left is normally distributed on the tangent space
-            w = _without(w, normal)
+        for normal, scale in self._normals:  # what is left is normally distributed on the tangent space
+            w = _without(w, normal, scale)
         w *= radius / length(w)
         return self._displacement(w), self._measure(w)
 
@@ -215,11 +216,12 @@ class DiagonalChart(Chart):
     def derivatives(self, z: Array) -> tuple[Array, Array, Array | None]:
         """The gradient, the root of the diagonal D and the few columns U of the Hessian."""
         parts = self.structure
+        if self._single and parts.layers == 1:
+            scaled = self._coefficient / (self.s0 + z * self._slope)
+            return scaled, scaled, None  # a root may have any sign
         slack = self.slack(z)
         if self._single:
             scaled = self._coefficient / slack
-            if parts.layers == 1:
-                return scaled, scaled, None  # a root may have any sign
             return self._sum(scaled), np.sqrt(self._sum(scaled * scaled)), None
         scaled = self._coefficient / slack[..., parts.single]
         D = self._sum(scaled * scaled)
@@ -260,7 +262,10 @@ class DiagonalChart(Chart):
         return np.asarray(self.v0 + z * self.unit)
 
     def push(self, dy: Array) -> Array:
-        return np.asarray((dy if self._direct else dy[..., self._source]) * self._gain)
+        return (dy if self._direct else dy[..., self._source]) * self._gain
+
+    def point(self, z: Array) -> Array:
+        return self.x0 + self.push(z)
 
     def pull(self, c: Array) -> Array:
         c = c * self._gain
@@ -319,11 +324,11 @@ def _dot(a: Array, b: Array) -> Array | float:
     return np.asarray((a * b).sum(axis=-1, keepdims=True))
 
 
-def _without(w: Array, normal: Array) -> Array:
-    """w less its part along a unit vector, which may take the place of w."""
+def _without(w: Array, normal: Array, scale: Any) -> Array:
+    """w less its part along a vector of length scale^-1/2, which may take the place of w."""
     if w.ndim == 1:
-        return blas.daxpy(normal, w, a=-w.dot(normal))  # type: ignore[no-any-return]  # BLAS is untyped
-    return np.asarray(w - (w * normal).sum(axis=-1, keepdims=True) * normal)
+        return blas.daxpy(normal, w, a=-scale * w.dot(normal))  # type: ignore[no-any-return]  # BLAS is untyped
+    return np.asarray(w - (scale * (w * normal).sum(axis=-1, keepdims=True)) * normal)
 
 
 def _subtract(w: Array, factor: Array | float, vector: Array) -> Array:
