@@ -1,11 +1,11 @@
 """``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory."""
 
 import argparse
-import os
 import tempfile
 from pathlib import Path
 
 from dpcvx.commands.outcomes import InputError
+from dpcvx.commands.places import check_place, writing
 
 HELP = "measure the two tables of the paper, with fitted exponents beside those of the theory"
 
@@ -30,12 +30,10 @@ def run(arguments: argparse.Namespace) -> str:
     scale = QUICK if arguments.quick else FULL
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.output or Path(temporary)
-        try:
+        with writing("runs", folder):
             folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                raise InputError(f"The runs cannot be kept in {folder}: it cannot be written to.")
+            check_place(folder / "sweep.json")
+        try:
             return render(paper_tables(scale, folder, workers=arguments.workers))
         except SweepError as error:
             raise InputError(str(error)) from error
-        except OSError as error:
-            raise InputError(f"The runs cannot be kept in {folder}: {error.strerror}.") from error

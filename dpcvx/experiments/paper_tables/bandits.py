@@ -1,13 +1,12 @@
 """The paper's Table 2: bandit linear optimisation, here on the ball, and arms, with only the value <loss, action> seen.
 
-The paper's noise is scaled to the largest feedback, which protects a loss that is taken away ("zero-out"); by its own
-definition a loss is replaced, and the noise then guarantees as many times epsilon as the diameter has radii.
+The paper's own constants are those of `paper_bandit`.
 """
 
-import math
 from typing import Any
 
 from dpcvx.experiments.baselines import ExploredGradients
+from dpcvx.experiments.paper_bandit import paper_bandit, true_epsilon
 from dpcvx.experiments.paper_tables.full_information import experts, sphere
 from dpcvx.experiments.paper_tables.methods import NON_PRIVATE, Make, Method, Setting
 from dpcvx.learners import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, private_bandit
@@ -33,11 +32,6 @@ def _exp2(tuning: str, neighbours: str) -> Make:
     )
 
 
-def _scalar_guarantee(learner: Any, epsilon: float) -> float:
-    """Noise for the largest |<l, x>| against what a replaced loss moves."""
-    return epsilon * float(learner.sizes.feedback_range / learner.sizes.magnitude)
-
-
 # the ball
 
 
@@ -47,18 +41,8 @@ def _vector(neighbours: str) -> Make:
     )
 
 
-def _paper_scrible(X: DecisionSet, Y: LossSet, T: int, epsilon: float) -> PrivateBandit:
-    """The step of Theorem 4.5: eta^2 = nu log T/(2 N^2 T (M^2 + lambda^2 N |X|^2)), lambda = |Y|_1/epsilon."""
-    plain = SCRiBLe(X, Y, T, seed=0)
-    spread = plain.sizes.magnitude**2 + X.size * (float(Y.radius(1)) / epsilon * X.norm_bound(2)) ** 2
-    eta = math.sqrt(X.nu * math.log(T) / (2 * X.size**2 * T * spread))
-    inner = SCRiBLe(X, Y, T, learning_rate=eta, seed=0)
-    return PrivateBandit(inner, epsilon, noise="vector", batch=1, neighbours="zero-out", seed=0)
-
-
-def _vector_guarantee(learner: Any, epsilon: float) -> float:
-    """Noise for the largest |l|_1 against the diameter."""
-    return epsilon * float(learner.loss_set.diameter(1)) / float(learner.loss_set.radius(1))
+def _guarantee(learner: Any, epsilon: float) -> float:
+    return true_epsilon(learner.decision_set, learner.loss_set, epsilon)
 
 
 def _judged(make: Make) -> Make:
@@ -81,9 +65,9 @@ SETTINGS = (
             Method(
                 "paper, own constants",
                 ("1/2", "1", "2"),
-                _paper_scrible,
+                paper_bandit,
                 judge=_judged(_vector("zero-out")),
-                guarantee=_vector_guarantee,
+                guarantee=_guarantee,
                 logarithm=True,
             ),
             Method(
@@ -106,9 +90,9 @@ SETTINGS = (
             Method(
                 "paper, own constants",
                 ("1/2", "1", "1/2+"),
-                _exp2("paper", "zero-out"),
+                paper_bandit,
                 judge=_exp2("rigorous", "zero-out"),
-                guarantee=_scalar_guarantee,
+                guarantee=_guarantee,
                 logarithm=True,
             ),
             Method("paper, corrected", ("1/2", "1", "1/2+"), _exp2("rigorous", "replace"), logarithm=True),

@@ -4,19 +4,15 @@ The paper's scales are those of a loss that is taken away, and are held here aga
 is replaced; every learner states the epsilon that it gives by that one.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from dpcvx.learners import FTRL, Exp2, PrivateBandit, SCRiBLe, private_bandit
-from dpcvx.learners.action_sets import arms_of
+from dpcvx.experiments.paper_bandit import paper_bandit, true_epsilon
+from dpcvx.learners import FTRL, private_bandit
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.bandit_choice import bandits
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.sizes import sizes_of
 
 SETTINGS = ("full information", "bandit")
 WITHOUT, PAPER, PRIVATE = ("without privacy", "paper", "private")
@@ -87,35 +83,9 @@ def _private_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
 
 
 def _paper_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
-    """EXP2 on arms (its Theorem 4.1), elsewhere SCRiBLe with vector noise (its Theorem 4.5)."""
     assert wanted.epsilon is not None
-    arms = arms_of(X)
-    if arms is None:
-        scale = float(Y.radius(1)) / wanted.epsilon
-        inner: Bandit = SCRiBLe(X, Y, wanted.horizon, learning_rate=_paper_rate(X, Y, wanted.horizon, scale), seed=0)
-        gives = _ratio(float(Y.diameter(1)), float(Y.radius(1)))
-        noise = "vector"
-    else:
-        inner = Exp2(X, Y, wanted.horizon, tuning="paper", exploration="uniform", seed=0)
-        low, high = Y.ranges(X.unflatten(arms.points))
-        gives = max(map(_ratio, (high - low).tolist(), np.maximum(-low, high).tolist()))
-        noise = "scalar"  # <Z, e_i> is one coordinate of Z
-    learner = PrivateBandit(inner, wanted.epsilon, noise=noise, batch=1, neighbours="zero-out", seed=0)
-    return Made(learner, inner.name, gives * wanted.epsilon)
-
-
-def _paper_rate(X: DecisionSet, Y: LossSet, horizon: int, scale: float) -> float:
-    """Its eta = (nu log T/(2 N^2 T (M^2 + lambda^2 N |X|^2)))^(1/2)."""
-    N, M = X.size, sizes_of(X, Y).magnitude
-    spread = M**2 + scale**2 * N * X.norm_bound(2) ** 2
-    if not X.nu or not spread:
-        return 1.0
-    return math.sqrt(X.nu * math.log(max(horizon, 2)) / (2 * N**2 * horizon * spread))
-
-
-def _ratio(moved: float, assumed: float) -> float:
-    """How many times further a loss moves what is released than its noise assumes."""
-    return moved / assumed if assumed else 0.0
+    learner = paper_bandit(X, Y, wanted.horizon, wanted.epsilon)
+    return Made(learner, learner.name.removeprefix("private "), true_epsilon(X, Y, wanted.epsilon))
 
 
 _MAKERS: dict[tuple[str, str], Callable[[DecisionSet, LossSet, Contender], Made]] = {
