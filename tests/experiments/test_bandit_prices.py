@@ -179,22 +179,23 @@ FIGURES = {
     "EXP2, noise cut": 6235,
     "EXP2 by moments": 3281,
     "EXP2 by moments, batches": 3023,
-    "log-barrier": 2516,
-    "log-barrier, batches": 2287,
 }
+CUT = {"log-barrier": 2516, "log-barrier, batches": 2287}  # with the rate of the proof that cuts the noise
 
 
 @pytest.mark.slow
 def test_ten_arms_cost_what_the_theory_measured_and_in_its_order():
-    """`private_bandit` goes by proved bounds: it takes EXP2, though the log-barrier, proved for more, costs less."""
+    """The log-barrier costs less than was measured in theory: its proof needs no cut of the noise, nor its rate."""
     rows = {row.learner: row for row in arm_rows([2**14], REPLICAS)}
     for learner, figure in FIGURES.items():
         assert rows[learner].mean == pytest.approx(figure, rel=0.15)
+    for learner, figure in CUT.items():
+        assert rows[learner].mean < 0.95 * figure
     order = ["log-barrier", "EXP2 by moments", "EXP2, the paper's constants", "EXP2, noise cut"]
     assert all(apart(rows[lower], rows[higher]) for lower, higher in itertools.pairwise(order))
     assert rows["log-barrier, batches"].mean < rows["log-barrier"].mean
     (choice,) = choices(rows.values())
-    assert choice.ratio <= 1.4
+    assert choice.ratio <= 1.1
 
 
 @pytest.mark.slow
@@ -213,7 +214,7 @@ def test_the_cube_by_its_corners_costs_half_of_what_it_costs_as_a_body():
 def test_regret_grows_as_the_root_of_the_rounds():
     growths = [
         arm_growth("EXP2 by moments", "", 1.0, (2**12, 2**13, 2**14), REPLICAS),
-        arm_growth("log-barrier", "", 10.0, (2**13, 2**14), REPLICAS),
+        arm_growth("log-barrier", "", 10.0, (2**12, 2**13, 2**14), REPLICAS),  # at 1, from 2^16 rounds on
         ball_growth(1.0, (2**12, 2**14), REPLICAS),
     ]
     assert all(growth.exponent.meets(*EXPECTED) for growth in growths), growth_table(growths)

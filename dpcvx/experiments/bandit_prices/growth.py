@@ -17,9 +17,9 @@ from dpcvx.experiments.bandit_prices.contests import (
     polygon,
     second_moment,
 )
-from dpcvx.experiments.bandit_prices.tables import ARM_FACTORS, arm_row, ball_row, body_contest
+from dpcvx.experiments.bandit_prices.tables import ALL_FACTORS, ARM_FACTORS, arm_row, ball_row, body_contest
 from dpcvx.experiments.exponents import Exponent, fit_exponent
-from dpcvx.learners import Exp2, LogBarrierBandit, SCRiBLe
+from dpcvx.learners import Exp2, SCRiBLe
 
 EXPECTED = (0.4, 0.65)  # where the exponent in T is expected, after division by sqrt(ln T)
 GENTLE = 4.0  # the epsilon at which dimensions are compared: at 1, regret is soon the largest there is
@@ -41,7 +41,6 @@ class Growth:
         exponent: the fitted one.
         theory: that of the proved bound.
         is_divided: whether sqrt(ln size) was divided out before.
-        is_capped: whether a cap holds the learning rate down at all sizes, where the power is not that of the bound.
     """
 
     name: str
@@ -52,15 +51,10 @@ class Growth:
     exponent: Exponent
     theory: float
     is_divided: bool
-    is_capped: bool
 
 
 def growth_over_rounds(horizons: Sequence[int], replicas: int) -> list[Growth]:
-    """Ten arms by EXP2 and the log-barrier, and SCRiBLe on a ball, at their hardest gap for every T.
-
-    At epsilon 1 the log-barrier's learning rate is held down by its cap 1/(2 (M + b)) until T = 2^17, and with batches
-    still longer; its regret then grows more slowly than the root of T. At epsilon 10 the cap ends at T = 2^13.
-    """
+    """Ten arms by EXP2 and the log-barrier, and SCRiBLe on a ball, at their hardest gap for every T."""
     return [
         arm_growth("EXP2 by moments", "", 1.0, horizons, replicas),
         arm_growth("log-barrier", "", 10.0, horizons, replicas),
@@ -71,17 +65,9 @@ def growth_over_rounds(horizons: Sequence[int], replicas: int) -> list[Growth]:
 
 
 def arm_growth(kind: str, batch: str, epsilon: float, horizons: Sequence[int], replicas: int) -> Growth:
-    """Ten arms over T."""
-    rows = [(T, arm_row(kind, batch, T, epsilon, replicas)) for T in horizons]
-    is_capped = kind == "log-barrier" and all(_is_capped(row) for _, row in rows)
-    return _growth(f"10 arms, {kind}{batch}, epsilon {epsilon:g}", "T", rows, 0.5, root_log, is_capped=is_capped)
-
-
-def _is_capped(row: PriceRow) -> bool:
-    """Whether the learning rate of the log-barrier is its cap 1/(2 (M + b)), b = 2 lam ln T."""
-    rounds, lam = math.ceil(row.horizon / row.batch), 2 / (row.epsilon * row.batch)
-    learner = LogBarrierBandit(*arms(10), rounds, noise_scale=lam)
-    return learner.learning_rate * 2 * (1 + 2 * lam * math.log(rounds)) >= 1 - 1e-6
+    """Ten arms over T; large gaps, which no factor of 8 reaches for a large T, are worst for some learners."""
+    rows = [(T, arm_row(kind, batch, T, epsilon, replicas, factors=ALL_FACTORS)) for T in horizons]
+    return _growth(f"10 arms, {kind}{batch}, epsilon {epsilon:g}", "T", rows, 0.5, root_log)
 
 
 def ball_growth(epsilon: float, horizons: Sequence[int], replicas: int, size: int = 5) -> Growth:
@@ -98,8 +84,8 @@ def growth_over_sizes(
     The bound of EXP2 is of order sqrt(n T ln|A|), that of SCRiBLe n sqrt(nu T ln T); nu is n on cubes and simplices.
     """
     counts, dims, sides = list(counts), list(dims), list(sides)
-    few = [(n, arm_row("EXP2 by moments", "", horizon, 1.0, arm_replicas, n)) for n in counts]
-    fewer = [(n, arm_row("log-barrier", "", horizon, 1.0, arm_replicas, n)) for n in counts]
+    few = [(n, arm_row("EXP2 by moments", "", horizon, 1.0, arm_replicas, n, ALL_FACTORS)) for n in counts]
+    fewer = [(n, arm_row("log-barrier", "", horizon, 1.0, arm_replicas, n, ALL_FACTORS)) for n in counts]
     return [
         _growth("arms, EXP2 by moments", "n", few, 0.5, root_log),
         _growth("arms, log-barrier", "n", fewer, 0.5),
@@ -116,14 +102,12 @@ def _growth(
     measured: Sequence[tuple[int, PriceRow]],
     theory: float,
     divide: Callable[[float], float] | None = None,
-    *,
-    is_capped: bool = False,
 ) -> Growth:
     sizes = tuple(float(size) for size, _ in measured)
     rows = [row for _, row in measured]
     exponent = fit_exponent(sizes, [row.regrets for row in rows], divide=divide, level=LEVEL)
     means, errors = tuple(row.mean for row in rows), tuple(row.standard_error for row in rows)
-    return Growth(name, over, sizes, means, errors, exponent, theory, divide is not None, is_capped)
+    return Growth(name, over, sizes, means, errors, exponent, theory, divide is not None)
 
 
 def _corners(n: int, horizon: int, replicas: int) -> PriceRow:

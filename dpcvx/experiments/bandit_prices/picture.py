@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from dpcvx.experiments.bandit_prices.contests import LEVEL, PriceRow
 from dpcvx.experiments.bandit_prices.growth import Growth
@@ -75,12 +76,20 @@ def draw_batches(panel: Axes, rows: Sequence[PriceRow]) -> None:
                 capsize=3,
                 label=f"{where}, {kind}" if suffix else None,
             )
-    ticks = sorted({row.epsilon for row in rows})
-    panel.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="regret per round, hardest gap")
-    panel.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
-    panel.minorticks_off()
+    _logarithmic(panel, sorted({row.epsilon for row in rows}))
+    panel.set(xlabel="epsilon", ylabel="regret per round, hardest gap")
     panel.set_title(f"(ii) batches (full) or none (dashed), T = {rows[0].horizon}")
     panel.legend(fontsize=7)
+
+
+def _logarithmic(panel: Axes, ticks: Sequence[float]) -> None:
+    """Both axes logarithmic, with these ticks on the horizontal one and plain numbers on the other."""
+    panel.set(xscale="log", yscale="log")
+    panel.set_xticks(ticks, [f"{tick:.6g}" for tick in ticks])
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.yaxis.set_minor_locator(NullLocator())
 
 
 def draw_growth(panel: Axes, growths: Sequence[Growth]) -> None:
@@ -91,9 +100,11 @@ def draw_growth(panel: Axes, growths: Sequence[Growth]) -> None:
         panel.errorbar(sizes, means, 3 * np.array(growth.errors), fmt="o", color=f"C{number}", capsize=3, label=label)
         law = sizes**growth.exponent.value * np.sqrt(np.log(sizes))
         panel.plot(sizes, law * np.exp(np.mean(np.log(means / law))), color=f"C{number}")
-    panel.set(xscale="log", yscale="log", xlabel="T", ylabel="regret, hardest gap")
+    _logarithmic(panel, growths[0].sizes)
+    panel.set(xlabel="T", ylabel="regret, hardest gap")
+    panel.set_ylim(bottom=panel.get_ylim()[0] / 4)  # room for the legend
     panel.set_title("(v) growth with T: exponents beside sqrt(ln T)")
-    panel.legend(fontsize=7)
+    panel.legend(fontsize=7, loc="lower right")
 
 
 def draw_exponents(panel: Axes, growths: Sequence[Growth]) -> None:

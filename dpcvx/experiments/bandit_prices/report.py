@@ -168,8 +168,8 @@ def growth_table(growths: Iterable[Growth]) -> str:
         divided = f"sqrt(ln {growth.over})" if growth.is_divided else ""
         lines.append(
             f"    {growth.name:44s} {growth.over:>3s} {divided:>11s} {growth.theory:7.2g}  "
-            f"{growth.exponent!s:20s}  {means}{' (capped)' if growth.is_capped else ''}"
+            f"{growth.exponent!s:20s}  {means}"
         )
     low, high = EXPECTED
-    note = f"    In T, intervals should meet [{low}, {high}], but where a cap still holds the learning rate down."
+    note = f"    In T, intervals should meet [{low}, {high}]; with batches, these rounds are too few to tell."
     return "\n".join([*lines, note])

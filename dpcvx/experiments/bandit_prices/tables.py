@@ -23,6 +23,7 @@ from dpcvx.learners.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 
 ARM_FACTORS = (0.5, 1, 2, 4, 8)  # of the gap sqrt(N V/T)
+ALL_FACTORS = (*ARM_FACTORS, 16, 32, 64)  # up to the largest gap there is
 BODY_FACTORS = (2, 4, 8)  # of n sqrt(nu V/T)
 HALF = 0.5  # what doing nothing costs per round on the cube
 
@@ -98,21 +99,29 @@ def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> li
 
 
 @cache
-def arm_row(kind: str, batch: str, horizon: int, epsilon: float, replicas: int, count: int = 10) -> PriceRow:
-    """One learner of `ARM_LEARNERS` at its worst gap c sqrt(N V/T)."""
-    contest = _arm_contest(count, horizon, epsilon, replicas)
+def arm_row(
+    kind: str,
+    batch: str,
+    horizon: int,
+    epsilon: float,
+    replicas: int,
+    count: int = 10,
+    factors: tuple[float, ...] = ARM_FACTORS,
+) -> PriceRow:
+    """One learner of `ARM_LEARNERS` at its worst gap c sqrt(N V/T), c among the factors."""
+    contest = _arm_contest(count, horizon, epsilon, replicas, factors)
     make, weaker = ARM_LEARNERS[kind]
     learner = make(*contest.sets, horizon)
     return contest.row(kind + batch, learner, epsilon=weaker * epsilon, batch=BATCHES[batch])
 
 
 @cache
-def _arm_contest(count: int, horizon: int, epsilon: float, replicas: int) -> Contest:
+def _arm_contest(count: int, horizon: int, epsilon: float, replicas: int, factors: tuple[float, ...]) -> Contest:
     sets = arms(count)
     gap = math.sqrt(count * second_moment(sets, epsilon) / horizon)
     apart = np.ones(count)
     apart[0] = -1.0  # a gap of 2
-    return _contest(sets, horizon, epsilon, hardest(apart, gap / 2, ARM_FACTORS), replicas)
+    return _contest(sets, horizon, epsilon, hardest(apart, gap / 2, factors), replicas)
 
 
 @cache
