@@ -62,8 +62,8 @@ def _story(found: "Findings") -> str:
         *(f"  {line}" for line in str(found.certificates["full information"]).splitlines()),
         "",
         f"PAID per trip, over {T:,} trips: regret against the best fixed route, which costs {found.best:.3f} a trip",
-        f"  (simulation; who learns nothing pays {found.aimless - found.best:.3f} more than the best route. Proved bounds",
-        "  hold for all losses there are; one above that says little about so few trips.)",
+        f"  (simulation; who learns nothing pays {found.aimless - found.best:.3f} more than the best route.",
+        "  Proved bounds hold for all losses there are; one above that says little about so few trips.)",
         *("  " + "".join(f"{cell:>18s}" for cell in row) for row in (PRICE_HEADER, *found.price())),
     ]
     return "\n".join(lines)
