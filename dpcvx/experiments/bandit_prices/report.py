@@ -171,5 +171,5 @@ def growth_table(growths: Iterable[Growth]) -> str:
             f"{growth.exponent!s:20s}  {means}"
         )
     low, high = EXPECTED
-    note = f"    In T, intervals should meet [{low}, {high}]; with batches, these rounds are too few to tell."
+    note = f"    In T, intervals should meet [{low}, {high}]; with batches they are only shown."
     return "\n".join([*lines, note])
