@@ -150,8 +150,9 @@ def test_the_command_refuses_a_file_as_its_folder_before_measuring(tmp_path, cap
 
 # what the theory says
 #
-# Seeds are fixed. Each assertion below has a margin of at least 4.9 standard errors of what it compares, found with as
-# many replicas: over seeds, a false alarm of one has probability below 1e-6. Rows are shared by tests with REPLICAS.
+# Seeds are fixed. Comparisons of means were sized, from the standard errors of earlier runs, for margins of about 5 of
+# them. The exponents are not: their intervals hold the truth in 95 of 100 cases, and that of the log-barrier meets
+# EXPECTED near its lower end, so another seed may well raise an alarm there. Rows are shared by tests with REPLICAS.
 
 REPLICAS = 48
 
@@ -214,7 +215,7 @@ def test_the_cube_by_its_corners_costs_half_of_what_it_costs_as_a_body():
 def test_regret_grows_as_the_root_of_the_rounds():
     growths = [
         arm_growth("EXP2 by moments", "", 1.0, (2**12, 2**13, 2**14), REPLICAS),
-        arm_growth("log-barrier", "", 10.0, (2**12, 2**13, 2**14), REPLICAS),  # at 1, from 2^16 rounds on
+        arm_growth("log-barrier", "", 10.0, (2**12, 2**13, 2**14), REPLICAS),  # at epsilon 1 it is 0.31 here, and rises later
         ball_growth(1.0, (2**12, 2**14), REPLICAS),
     ]
     assert all(growth.exponent.meets(*EXPECTED) for growth in growths), growth_table(growths)
