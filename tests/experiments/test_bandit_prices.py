@@ -215,7 +215,7 @@ def test_the_cube_by_its_corners_costs_half_of_what_it_costs_as_a_body():
 def test_regret_grows_as_the_root_of_the_rounds():
     growths = [
         arm_growth("EXP2 by moments", "", 1.0, (2**12, 2**13, 2**14), REPLICAS),
-        arm_growth("log-barrier", "", 10.0, (2**12, 2**13, 2**14), REPLICAS),  # at epsilon 1 it is 0.31 here, and rises later
+        arm_growth("log-barrier", "", 10.0, (2**12, 2**13, 2**14), REPLICAS),  # at 1: 0.31, rising with T
         ball_growth(1.0, (2**12, 2**14), REPLICAS),
     ]
     assert all(growth.exponent.meets(*EXPECTED) for growth in growths), growth_table(growths)
