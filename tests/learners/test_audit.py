@@ -52,7 +52,7 @@ def test_actions_of_ftrl_keep_the_claim_and_half_the_noise_is_caught(counter, ep
 
     def run(noise_epsilon):
         make = maker(noise_epsilon)
-        return audit(actions(FIRST, make), actions(SECOND, make), claim=epsilon, samples=300_000, seed=1)
+        return audit(actions(FIRST, make), actions(SECOND, make), claim=epsilon, samples=600_000, seed=1)
 
     honest = run(epsilon)
     assert not honest.exceeded and honest.lower_bound > 0.05 * epsilon  # it sees something
