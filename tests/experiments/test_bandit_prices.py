@@ -129,6 +129,7 @@ def test_flows_have_more_than_sixty_edges_and_all_sets_their_losses():
 # the report
 
 
+@pytest.mark.slow
 def test_the_command_prints_all_tables_and_draws_them(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(bandit_prices, "QUICK", TINY)
     folder = tmp_path / "new"

@@ -29,6 +29,7 @@ def test_at_the_threshold_noise_costs_as_much_as_learning():
     assert mean_maximum(X, at.noise) == pytest.approx(learner.regret_bound.learning, rel=0.02)
 
 
+@pytest.mark.slow
 def test_altdrift_attains_the_learning_bound():
     """Without noise, T = 2^8 to 2^16: within 10 % of sqrt(2 T ln N), log-log slope between 0.45 and 0.58."""
     X, Y = ds.simplex(10), box_losses(10)
