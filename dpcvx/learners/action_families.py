@@ -341,7 +341,7 @@ def _joined(first: Array, second: Array, degree: int) -> Array:
 def softmin(scores: Array) -> Array:
     """Probabilities proportional to exp(-scores) along the last axis."""
     weights = np.exp(scores.min(axis=-1, keepdims=True) - scores)
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+    return np.asarray(weights / (weights @ np.ones((scores.shape[-1], 1))))
 
 
 def drawn(p: Array, rng: np.random.Generator) -> Array:

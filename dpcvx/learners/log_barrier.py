@@ -137,8 +137,10 @@ class LogBarrierBandit(Bandit):
         known = self._known
         with np.errstate(over="ignore"):
             costs = kept(known.costs + self._units[self._arm] * value[..., None] / known.p)
-        costs -= costs.min(axis=-1, keepdims=True)
-        return ArmCosts(costs, *_normalised(self.learning_rate * costs, known.normaliser))
+        least = costs.min(axis=-1, keepdims=True)
+        costs -= least
+        start = known.normaliser + self.learning_rate * least  # for which the other arms keep their probabilities
+        return ArmCosts(costs, *_normalised(self.learning_rate * costs, start))
 
     def _own(self) -> dict[str, Any]:
         return {"learning_rate": self._given_rate}
@@ -179,7 +181,7 @@ def _normalised(x: Array, start: Array) -> tuple[Array, Array]:
     1/(sum p) is concave and increasing in mu, so Newton steps for it approach 1 from below after the first; mu is
     between 1, since no p exceeds 1, and N, where all x are 0.
     """
-    mu = start
+    mu = np.minimum(np.maximum(start, 1.0), x.shape[-1])
     ones = np.ones((x.shape[-1], 1))
     for _ in range(_NEWTON):
         p = 1 / (x + mu)
