@@ -186,7 +186,7 @@ class SCRiBLe(Bandit):
         displacement, measure = self._drawn
         estimate = along * measure
         linear = at.linear + estimate
-        far = _norm(linear, linear) > FAR
+        far = linear.dot(linear) > FAR**2 if not self.leading else _norm(linear, linear) > FAR
         if far.any() if self.leading else far:
             return self._pushed(at, along * ~far[:, None] if self.leading else 0.0, mean)
         step = at.step + (at.factor.solve(estimate) if self._chart.auxiliaries else along * displacement)

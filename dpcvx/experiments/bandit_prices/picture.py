@@ -104,7 +104,7 @@ def draw_growth(panel: Axes, growths: Sequence[Growth]) -> None:
     panel.set(xlabel="T", ylabel="regret, hardest gap")
     panel.set_ylim(bottom=panel.get_ylim()[0] / 4)  # room for the legend
     panel.set_title("(v) growth with T: exponents beside sqrt(ln T)")
-    panel.legend(fontsize=7, loc="lower right")
+    panel.legend(fontsize=5.5, loc="lower right")
 
 
 def draw_exponents(panel: Axes, growths: Sequence[Growth]) -> None:
