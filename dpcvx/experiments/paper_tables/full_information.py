@@ -36,6 +36,7 @@ def wide_cube(size: int) -> tuple[DecisionSet, LossSet]:
 
 
 def _private(**options: object) -> Make:
+    # options are those of FTRL; mypy knows them only as objects
     return lambda X, Y, T, epsilon: FTRL(X, Y, T, epsilon, seed=0, **options)  # type: ignore[arg-type]
 
 

@@ -54,6 +54,7 @@ def sweep_all(
 
     settings = [asdict(task) | {"game": games[task.horizon]} for task in grid.tasks()]
     found = sweep(price_row, settings, [grid.seed], folder=folder, workers=workers, progress=progress).rows
+    # fields come back from the files with the types they had
     return [PriceRow(**{field.name: row[field.name] for field in fields(PriceRow)}) for row in found]  # type: ignore[arg-type]
 
 
