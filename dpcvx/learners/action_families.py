@@ -121,9 +121,9 @@ class PointList(ActionFamily):
             np.sqrt(count) / values[: self.rank, None]
         )  # their transposed pseudo-inverse
 
-    def probabilities(self, covector: Array) -> Array:
-        """q, (..., k)."""
-        return softmin(covector @ self.points.T)
+    def probabilities(self, covector: Array, total: float = 1.0) -> Array:
+        """total times q, (..., k)."""
+        return softmin(covector @ self.points.T, total)
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
         q = self.probabilities(covector)
@@ -166,12 +166,12 @@ class PointList(ActionFamily):
     ) -> tuple[Array, Array]:
         p = self.mixed(covector, mixing, exploration)
         index = drawn(p, rng)
-        return self.points[index], self._measured(p, index)
+        return self.points.take(index, axis=0), self._measured(p, index)
 
     def mixed(self, covector: Array, mixing: float, exploration: Exploration) -> Array:
         """p, (..., k)."""
         assert exploration.weights is not None
-        return np.asarray((1 - mixing) * self.probabilities(covector) + mixing * exploration.weights)
+        return np.asarray(self.probabilities(covector, 1 - mixing) + mixing * exploration.weights)
 
     def _measured(self, p: Array, index: Array) -> Array:
         """P^+ a for the actions of those indices."""
@@ -185,12 +185,13 @@ class Arms(PointList):
     def __init__(self, size: int, scale: float = 1.0) -> None:
         super().__init__(scale * np.eye(size))
         self.scale = scale
+        self._duals = self.points / scale**2
 
-    def probabilities(self, covector: Array) -> Array:
-        return softmin(self.scale * covector)
+    def probabilities(self, covector: Array, total: float = 1.0) -> Array:
+        return softmin(self.scale * covector, total)
 
     def _measured(self, p: Array, index: Array) -> Array:
-        return np.asarray(self.points[index] / (self.scale**2 * p))
+        return np.asarray(self._duals.take(index, axis=0) / p)
 
     def design(self) -> Exploration:
         return self.exploration("uniform")
@@ -340,10 +341,10 @@ def _joined(first: Array, second: Array, degree: int) -> Array:
     return np.asarray(np.logaddexp.reduce(first[..., : degree + 1] + second[..., degree::-1], axis=-1))
 
 
-def softmin(scores: Array) -> Array:
-    """Probabilities proportional to exp(-scores) along the last axis."""
-    weights = np.exp(scores.min(axis=-1, keepdims=True) - scores)
-    return np.asarray(weights / (weights @ np.ones((scores.shape[-1], 1))))
+def softmin(scores: Array, total: float = 1.0) -> Array:
+    """Numbers proportional to exp(-scores) with that sum along the last axis."""
+    weights = np.exp(np.minimum.reduce(scores, axis=-1, keepdims=True) - scores)
+    return np.asarray(weights * (total / (weights @ ones(scores.shape[-1])[:, None])))
 
 
 def drawn(p: Array, rng: np.random.Generator) -> Array:
@@ -351,6 +352,12 @@ def drawn(p: Array, rng: np.random.Generator) -> Array:
     ends = p @ _triangle(p.shape[-1]) if p.shape[-1] <= _FEW else p.cumsum(axis=-1)
     mark = rng.random((*p.shape[:-1], 1)) * ends[..., -1:]  # always below the last end
     return np.asarray((ends > mark).argmax(axis=-1))
+
+
+@cache
+def ones(size: int) -> Array:
+    """By which a matrix product sums up rows, faster than `sum` where they are short; not to be written to."""
+    return np.ones(size)
 
 
 @cache

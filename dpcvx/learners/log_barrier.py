@@ -4,7 +4,8 @@ With L the sums of the estimated costs, the probabilities minimise eta <L, p> - 
 
     p_i = 1/(eta L_i + mu), mu such that they sum to 1,
 
-an arm is drawn, its cost w = v + z is seen, and w/p_i estimates the cost of that arm.
+an arm is drawn, its cost w = v + z is seen, and w/p_i estimates the cost of that arm. So 1/p_i is multiplied by
+1 + eta w, and then all 1/p_j are shifted by the same number, such that the sum is 1 again: 1/p is all there is to know.
 
 The bound, for values |v| <= M with Laplace noise z of scale lam, and D the largest regret of a round. FTRL pays
 
@@ -25,8 +26,7 @@ Noise needs no cut, so neither bound nor eta contains the 2 lam ln T of the usua
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -34,23 +34,23 @@ from scipy.optimize import minimize_scalar
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.learners.action_families import Arms, drawn, kept
+from dpcvx.learners.action_families import Arms, drawn, ones
 from dpcvx.learners.action_sets import ActionSet, arm_simplex, arms_of
 from dpcvx.learners.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 
 _NEWTON = 100
 _INWARD = 1 / math.e  # how far the comparator moves at most: a little further, and not learning has the best bound
-_MISS = 1e-12  # by which the probabilities may miss the sum 1 before they are normalised
+_MISS = 1e-9  # by which the probabilities may miss the sum 1
+_TAME = 0.5, 2.0  # 1 + eta w from which Newton steps need no care
+_FAR = 1e100  # of eta w, and 1e200 of 1/p
 
 
-@dataclass(frozen=True)
-class ArmCosts:
-    """What is known of the arms: sums of estimates, of which the least is 0, probabilities, and mu, (..., 1)."""
+class Known(NamedTuple):
+    """What a learner knows of the arms: 1/p, and nearly the sum of p^2, where a Newton step starts."""
 
-    costs: Array
-    p: Array
-    normaliser: Array
+    inverse: Array
+    square: Any
 
 
 class LogBarrierBandit(Bandit):
@@ -84,11 +84,9 @@ class LogBarrierBandit(Bandit):
         self.magnitude = self._arms.magnitude(loss_set, self.sizes)
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
-        shape = (*self.leading, self.n_arms)
-        self._start = ArmCosts(
-            np.zeros(shape), np.full(shape, 1 / self.n_arms), np.full((*self.leading, 1), self.n_arms)
-        )
-        self._units = np.eye(self.n_arms)
+        N = float(self.n_arms)
+        self._over = (0, Known(np.full((*self.leading, self.n_arms), N), np.full(self.leading, 1 / N)))
+        self._first = self.n_arms * np.arange(math.prod(self.leading)).reshape(self.leading)  # of each replica's arms
         self._arm = np.zeros(self.leading, dtype=int)
 
     def _tuned_rate(self) -> float:
@@ -119,28 +117,28 @@ class LogBarrierBandit(Bandit):
     @property
     def probabilities(self) -> Array:
         """p of the arms in this round, (..., N)."""
-        return self._known.p.copy()
-
-    @property
-    def _known(self) -> ArmCosts:
-        return self._start if self._state is None else self._state
+        p = 1 / self._state.inverse
+        return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
     @property
     def uncapped_bound(self) -> float:
         return self._bound_at(self.learning_rate) if self.magnitude else 0.0
 
     def _play(self) -> Array:
-        self._arm = drawn(self._known.p, self._rng)
-        return self.decision_set.unflatten(self._corners.points[self._arm])
+        self._arm = drawn(1 / self._state.inverse, self._rng)
+        return self.decision_set.unflatten(self._corners.points.take(self._arm, axis=0))
 
-    def _take(self, value: Any) -> ArmCosts:
-        known = self._known
-        with np.errstate(over="ignore"):
-            costs = kept(known.costs + self._units[self._arm] * value[..., None] / known.p)
-        least = costs.min(axis=-1, keepdims=True)
-        costs -= least
-        start = known.normaliser + self.learning_rate * least  # for which the other arms keep their probabilities
-        return ArmCosts(costs, *_normalised(self.learning_rate * costs, start))
+    def _take(self, value: Any) -> Known:
+        reach = _FAR / max(self.learning_rate, 1.0)
+        growth = 1 + self.learning_rate * np.minimum(np.maximum(value, -reach), reach)
+        known: Known = self._state
+        inverse, at = known.inverse.copy(), self._first + self._arm
+        own = inverse.take(at)
+        inverse.put(at, own * growth)
+        if _TAME[0] <= growth.min() and growth.max() <= _TAME[1]:
+            return _shifted(inverse, _first_step(known.square, 1 / own, growth))
+        inverse -= inverse.min(axis=-1, keepdims=True)
+        return _shifted(np.minimum(inverse, _FAR**2), np.ones(self.leading))
 
     def _own(self) -> dict[str, Any]:
         return {"learning_rate": self._given_rate}
@@ -175,19 +173,31 @@ def _arms(given: Any) -> ActionSet[Arms]:
     return ActionSet(arm_simplex(count), Arms(count))
 
 
-def _normalised(x: Array, start: Array) -> tuple[Array, Array]:
-    """p_i = 1/(x_i + mu) with sum 1, and mu, for x >= 0 with least entry 0.
+def _first_step(square: Any, p: Any, growth: Any) -> Any:
+    """The Newton step of `_shifted` from 0, where the sum was 1 before one p was divided by its growth."""
+    excess = p / growth - p
+    return excess * (1 + excess) / (square + excess * (2 * p + excess))
 
-    1/(sum p) is concave and increasing in mu, so Newton steps for it approach 1 from below after the first; mu is
-    between 1, since no p exceeds 1, and N, where all x are 0.
+
+def _shifted(inverse: Array, shift: Any) -> Known:
+    """1/p + s with the number s for which sum p = 1, near the given one.
+
+    G = 1/(sum p) is concave and increasing in s, so Newton steps for G = 1 end below the solution and then approach it
+    from there. They stay in the domain 1/p + s > 0 when they start below the solution, as at s = 1 where the least
+    entry is 0; and at s = 0 where one entry of 1/p, with sum p = 1, has grown by a factor of 1/2 to 2: below 1 that is
+    below the solution, and above, with h = 1 - 1/factor <= 1/2 and the largest entry p_max of p, the step is
+    p_i h (sum p)/(sum p^2) < 1/p_max, since sum p^2 >= p_max^2, and p_i h < p_i/2 <= p_i (1 - h) <= p_max.
+
+    A step takes the error e of the sum to at most (sum p^3)/(sum p^2)^2 e^2 <= sqrt(N) e^2, about 1.
     """
-    mu = np.minimum(np.maximum(start, 1.0), x.shape[-1])
-    ones = np.ones((x.shape[-1], 1))
+    N = inverse.shape[-1]
+    near = math.sqrt(_MISS / math.sqrt(N))
     for _ in range(_NEWTON):
-        p = 1 / (x + mu)
-        total = p @ ones
-        above = total - 1
-        if np.abs(above).max() <= _MISS:
-            return p / total, mu
-        mu = np.minimum(np.maximum(mu + above * total / ((p * p) @ ones), 1.0), x.shape[-1])
+        p = 1 / (inverse + shift[..., None])
+        total = p @ ones(N)
+        excess = total - 1
+        square = np.vecdot(p, p)
+        shift = shift + excess * total / square
+        if np.abs(excess).max() <= near:
+            return Known(inverse + shift[..., None], square)
     raise OracleError("The probabilities of the arms could not be normalised.")

@@ -100,6 +100,7 @@ class PrivateBandit(Player):
         self._given = learner
         self.batch = self._chosen_batch(batch)
         self._learner = self._tuned(self.batch) if self._tunable else learner
+        self._trusted = isinstance(self._learner, Bandit)
         self._feedback = self._noise()
         self._turn = Turn(0)
         self.lineage = Lineage() if self._rng is None else None
@@ -197,7 +198,7 @@ class PrivateBandit(Player):
         if point.shape != (*self.leading, *X.shape):
             raise OracleError(f"The learner played an action of shape {point.shape}; expected {X.shape}.")
         point = point.astype(float, copy=False)
-        if isinstance(self._learner, Bandit):
+        if self._trusted:
             return point
         if not np.isfinite(point).all() or not X.contains(point[0] if self.leading else point, 1e-7):
             raise OracleError(f"The learner played a point outside the {X.name}.")

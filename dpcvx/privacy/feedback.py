@@ -166,7 +166,7 @@ class SimulatedFeedback(Feedback):
         return np.minimum(np.maximum(value, low), high)
 
     def release(self, total: Any, action: Array, interval: Interval) -> Any:
-        return total + self._rng.laplace(0.0, 1.0, np.shape(total)) * (self.moved(interval) / self.epsilon)
+        return total + self._rng.laplace(size=np.shape(total)) * (self.moved(interval) / self.epsilon)
 
 
 class VectorFeedback(SimulatedFeedback):

@@ -67,9 +67,8 @@ class BoxBody(Body):
     def __init__(self, lower: Array, upper: Array) -> None:
         self.lower, self.upper = lower, upper
         size = np.maximum(np.abs(lower), np.abs(upper))
-        slip = 1.2e-16 * (len(lower) + 2) * size  # of rounding, for the entries of x
-        self._up = np.stack([lower - slip, upper + slip], axis=-1)
-        self._down = np.stack([upper + slip, lower - slip], axis=-1)
+        self._middle = lower / 2 + upper / 2
+        self._half = upper / 2 - lower / 2 + 2.3e-16 * (len(lower) + 5) * size  # with what rounding can take away
 
     def radius(self, p: float) -> Measure:
         return exact(float(np.linalg.norm(np.maximum(np.abs(self.lower), np.abs(self.upper)), p)))
@@ -78,9 +77,8 @@ class BoxBody(Body):
         return exact(float(np.linalg.norm(self.upper - self.lower, p)))
 
     def interval(self, x: Array) -> tuple[Array, Array]:
-        positive = np.maximum(x, 0.0)
-        ends = positive @ self._up + (x - positive) @ self._down
-        return ends[..., 0], ends[..., 1]
+        middle, half = x @ self._middle, np.abs(x) @ self._half
+        return middle - half, middle + half
 
 
 class PointsBody(Body):

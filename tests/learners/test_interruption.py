@@ -27,7 +27,7 @@ class InPlace(LogBarrierBandit):
 
     def _take(self, value):
         after = super()._take(value)
-        self._known.costs[:] = after.costs
+        self._state.inverse[:] = after.inverse
         self._known.p[:] = after.p
         return after
 

@@ -11,7 +11,7 @@ from loss_sets import box_losses
 import decision_sets as ds
 from dpcvx import DecisionSet, LogBarrierBandit, simulate
 from dpcvx.errors import HorizonError, ProtocolError
-from dpcvx.learners.log_barrier import _normalised
+from dpcvx.learners.log_barrier import _first_step, _shifted
 from dpcvx.learners.private_bandit import PrivateBandit
 
 
@@ -29,20 +29,44 @@ def test_probabilities_solve_the_normal_equation(arms, spread):
     x = spread * rng.exponential(size=(6, arms)) ** 3
     x[1, :-1] = 0.0  # ties
     x -= x.min(axis=-1, keepdims=True)
-    for start in (1.0, arms, 1 + 1e-9):
-        p, mu = _normalised(x, np.full((6, 1), float(start)))
-        assert (p > 0).all() and np.allclose(p.sum(axis=-1), 1, atol=1e-12)
-        assert np.allclose(p * (x + mu), 1, rtol=1e-9)
-        assert ((mu >= 1) & (mu <= arms)).all()
+    for start in (1.0, 1 + 1e-9):
+        inverse, square = _shifted(x, np.full(6, start))
+        p, shift = 1 / inverse, inverse - x
+        assert (p > 0).all() and np.allclose(p.sum(axis=-1), 1, atol=1e-9)
+        assert np.allclose(square, (p**2).sum(axis=-1), rtol=1e-4)
+        assert np.allclose(shift, shift.min(axis=-1, keepdims=True), atol=1e-12 * max(spread, arms), rtol=1e-9)
+
+
+@pytest.mark.parametrize("growth", [0.5, 0.9, 1 + 1e-9, 1.5, 2.0])
+@pytest.mark.parametrize("largest", [0.1, 0.5, 0.999999, 1 - 1e-12])
+@pytest.mark.parametrize("whose", ["its own", "of another arm"])
+def test_one_newton_step_after_a_tame_round_stays_where_probabilities_are_positive(growth, largest, whose):
+    p = np.full(10, (1 - largest) / 9)
+    p[3] = largest
+    arm = 3 if whose == "its own" else 0
+    step = _first_step((p**2).sum(), p[arm], growth)
+    inverse = 1 / p
+    inverse[arm] *= growth
+    assert inverse.min() + step > 0
+    after, _ = _shifted(inverse, step)
+    assert (after >= 1 - 1e-9).all() and (1 / after).sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_a_newton_step_after_a_wild_round_would_leave_the_domain():
+    p = np.array([0.999, 0.0005, 0.0005])
+    assert 100 / p[0] + _first_step((p**2).sum(), p[0], 100.0) < 0
 
 
 def test_probabilities_minimise_the_regularised_cost():
     learner = LogBarrierBandit(6, box_losses(6), 300, seed=0)
+    costs = np.zeros(6)
     for _ in range(100):
-        learner.update(float(learner.act() @ np.linspace(-1, 1, 6)))
-    p, costs = learner.probabilities, learner._known.costs
-    gradient = learner.learning_rate * costs - 1 / p
-    assert np.ptp(gradient) <= 1e-8 * np.abs(gradient).max()  # the same for all arms: no move along the simplex helps
+        action, p = learner.act(), learner.probabilities
+        value = float(action @ np.linspace(-1, 1, 6))
+        costs += value * action / p
+        learner.update(value)
+    gradient = learner.learning_rate * costs - 1 / learner.probabilities
+    assert np.ptp(gradient) <= 1e-7 * np.abs(gradient).max()  # the same for all arms: no move along the simplex helps
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 1.7e308])
@@ -59,13 +83,13 @@ def test_estimate_is_unbiased():
     learner = LogBarrierBandit(5, box_losses(5), 100, seed=0)
     for _ in range(30):
         learner.update(float(learner.act() @ np.linspace(-1, 1, 5)))
-    known, loss = learner._known, np.array([0.3, -0.2, 0.9, -1.0, 0.1])
+    known, loss = learner._state, np.array([0.3, -0.2, 0.9, -1.0, 0.1])
     mean = np.zeros(5)
     for arm in range(5):
         learner._arm = np.array(arm)
-        moved = learner._take(np.float64(loss[arm])).costs - known.costs
-        mean += known.p[arm] * moved
-    assert np.allclose(mean - mean[0], loss - loss[0], atol=1e-9)  # costs are kept up to a constant
+        moved = (learner._take(np.float64(loss[arm])).inverse - known.inverse) / learner.learning_rate
+        mean += moved / known.inverse[arm]
+    assert np.allclose(mean - mean[0], loss - loss[0], atol=1e-7)  # costs are kept up to a constant
 
 
 def test_actions_are_the_corners_of_the_simplex_in_its_shape():
