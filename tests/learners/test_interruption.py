@@ -28,7 +28,6 @@ class InPlace(LogBarrierBandit):
     def _take(self, value):
         after = super()._take(value)
         self._state.inverse[:] = after.inverse
-        self._known.p[:] = after.p
         return after
 
 

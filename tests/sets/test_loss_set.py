@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy.spatial import HalfspaceIntersection
 
 from dpcvx import LossSet
-from dpcvx.sets.bodies import GeneralBody, MatrixBallBody, PointsBody
+from dpcvx.sets.bodies import BoxBody, GeneralBody, MatrixBallBody, PointsBody
 
 NORMS = (1, 2, np.inf)
 
@@ -121,6 +122,31 @@ def test_range_holds_the_values_of_cvxpy_and_is_hardly_wider(kind):
             # the solver itself is only good to about 1e-7
             assert value <= problem.value + 1e-7 if sense is cp.Minimize else value >= problem.value - 1e-7
     assert Y.range(np.zeros(Y.shape)) == pytest.approx((0, 0), abs=1e-12)
+
+
+def _exact_ends(lower, upper, x):
+    """min and max of <l, x> over a box, in rational arithmetic."""
+    sides = [(Fraction(a) * Fraction(c), Fraction(b) * Fraction(c)) for a, b, c in zip(lower, upper, x, strict=True)]
+    return sum(min(side) for side in sides), sum(max(side) for side in sides)
+
+
+@pytest.mark.parametrize("size", [1, 3, 50, 700])
+@pytest.mark.parametrize("far", [0.0, 1.0, 1e6, 1e14])
+def test_the_range_of_a_box_is_rounded_outward_and_no_further_than_rounding(size, far):
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        lower = far * rng.standard_normal(size) + rng.standard_normal(size)
+        upper = lower + rng.exponential(size=size)
+        x = rng.standard_normal(size) * 10.0 ** rng.integers(-5, 5, size)
+        low, high = BoxBody(lower, upper).interval(x)
+        least, most = _exact_ends(lower, upper, x)
+        assert Fraction(float(low)) <= least and Fraction(float(high)) >= most
+        reach = np.abs(x) @ np.maximum(np.abs(lower), np.abs(upper))
+        assert low >= float(least) - 1e-15 * (size + 10) * reach
+    inward = BoxBody(lower, upper)  # teeth: without room for rounding an end is on the wrong side now and then
+    inward._half = upper / 2 - lower / 2
+    ends = [(inward.interval(x)[1], _exact_ends(lower, upper, x)[1]) for x in rng.standard_normal((50, size))]
+    assert any(Fraction(float(high)) < most for high, most in ends)
 
 
 def test_clip_is_the_identity_inside_and_lands_in_the_set():
