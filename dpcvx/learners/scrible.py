@@ -18,6 +18,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import blas
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
@@ -55,6 +56,9 @@ class Iterate(NamedTuple):
     step: Array
     left: Any
     mean: Any
+
+
+Pushed = tuple[Array, Array, Array, Any]  # z, linear, step and left of an iterate whose sum has just grown
 
 
 class SCRiBLe(Bandit):
@@ -177,21 +181,24 @@ class SCRiBLe(Bandit):
         along = self._gain * value
         large = abs(along) >= LARGE
         if self.leading:
-            return _settle_all(self._chart, self._pushed(at, along[:, None], mean), np.where(large, EXACT, DECREMENT))
-        return _settle(self._chart, self._pushed(at, float(along), mean), EXACT if large else DECREMENT)
+            return _settle_all(self._chart, self._pushed(at, along[:, None]), np.where(large, EXACT, DECREMENT), mean)
+        return _settle(self._chart, self._pushed(at, float(along)), EXACT if large else DECREMENT, mean)
 
-    def _pushed(self, at: Iterate, along: Any, mean: Any) -> Iterate:
+    def _pushed(self, at: Iterate, along: Any) -> Pushed:
         """The iterate with eta times the estimate, which is `along` times C u, added to the sum, at the same point."""
         assert self._drawn is not None
         displacement, measure = self._drawn
-        estimate = along * measure
-        linear = at.linear + estimate
-        far = linear.dot(linear) > FAR**2 if not self.leading else _norm(linear, linear) > FAR
-        if far.any() if self.leading else far:
-            return self._pushed(at, along * ~far[:, None] if self.leading else 0.0, mean)
-        step = at.step + (at.factor.solve(estimate) if self._chart.auxiliaries else along * displacement)
+        linear = _moved(at.linear, along, measure)
+        if self.leading:
+            near = _norm(linear, linear) <= FAR
+            if not near.all():
+                return self._pushed(at, np.where(near[:, None], along, 0.0))
+        elif not blas.ddot(linear, linear) <= FAR**2:
+            return self._pushed(at, 0.0)
+        solution = at.factor.solve(measure) if self._chart.auxiliaries else displacement
+        step = _moved(at.step, along, solution)
         left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
-        return Iterate(at.z, at.factor, linear, step, left, mean)
+        return at.z, linear, step, left
 
     def _own(self) -> dict[str, Any]:
         return {
@@ -205,17 +212,24 @@ class SCRiBLe(Bandit):
         return [f"  plays            {self.play} by {self.sampling}, learning rate {self.learning_rate:.6g}"]
 
 
+def _moved(vector: Array, along: Any, direction: Array) -> Array:
+    """vector + along direction, for each replica."""
+    if vector.ndim == 1:
+        return blas.daxpy(direction, vector.copy(), a=along)  # type: ignore[no-any-return]  # BLAS is untyped
+    return np.asarray(vector + along * direction)
+
+
 def _norm(covector: Array, vector: Array) -> Any:
     """<covector, vector>^(1/2), for each replica."""
     if covector.ndim == 1:
-        square = covector.dot(vector)
+        square = blas.ddot(covector, vector)
         return math.sqrt(square) if square > 0 else 0.0
     return np.sqrt(np.maximum((covector * vector).sum(axis=-1), 0.0))
 
 
-def _settle(chart: Chart, at: Iterate, threshold: float) -> Iterate:
+def _settle(chart: Chart, pushed: Pushed, threshold: float, mean: Any) -> Iterate:
     """Newton steps toward the argmin: one, and more until the decrement is below the threshold."""
-    z, _, linear, step, left, mean = at
+    z, linear, step, left = pushed
     for _ in range(_NEWTON):
         z = z - step if left < FULL else z - step / (1 + left)
         at = _iterate(chart, z, linear, mean)
@@ -225,9 +239,9 @@ def _settle(chart: Chart, at: Iterate, threshold: float) -> Iterate:
     return _iterate(chart, minimise(chart, linear[chart.auxiliaries :]).z, linear, mean)
 
 
-def _settle_all(chart: Chart, at: Iterate, threshold: Array) -> Iterate:
+def _settle_all(chart: Chart, pushed: Pushed, threshold: Array, mean: Any) -> Iterate:
     """The same for replicas, each by itself."""
-    z, _, linear, step, left, mean = at
+    z, linear, step, left = pushed
     going = np.ones(len(z), dtype=bool)
     for _ in range(_NEWTON):
         damping = np.where(left < FULL, 1.0, 1 + left)

@@ -271,7 +271,8 @@ def test_skipping_small_newton_steps_would_give_linear_regret():
     before = learner._state
     learner.update(1e-6)
     assert 0 < np.abs(learner._state.z - before.z).max() < 1e-5
-    assert _settle(X.chart, learner._state, 1.0).z != learner._state.z
+    at = learner._state
+    assert _settle(X.chart, (at.z, at.linear, at.step, at.left), 1.0, at.mean).z != at.z
 
 
 # vertices

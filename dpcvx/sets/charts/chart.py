@@ -23,6 +23,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
@@ -167,5 +168,5 @@ class Chart(ABC):
 def length(w: Array) -> Array | float:
     """|w| along the last axis, kept as an axis on batches."""
     if w.ndim == 1:
-        return math.sqrt(w.dot(w))  # arrays without axes are slow
+        return math.sqrt(blas.ddot(w, w))  # arrays without axes are slow
     return np.asarray(np.sqrt((w * w).sum(axis=-1, keepdims=True)))

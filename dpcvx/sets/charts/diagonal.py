@@ -76,7 +76,9 @@ class DiagonalFactor(Factor):
         self.gradient, self.root, self.U = chart.derivatives(z)
         self._normals: list[tuple[Array, Any]] = []  # of the straightened tangent space, orthogonal, and 1/|normal|^2
         for row in chart.equality_rows:
-            normal = self._projected(self._straight(row))
+            normal = self._straight(row)
+            if self._normals:
+                normal = self._projected(normal)
             self._normals.append((normal, 1 / _dot(normal, normal)))
         self._reflectors: list[tuple[Array, Array | float]] | None = None
 
@@ -94,8 +96,16 @@ class DiagonalFactor(Factor):
 
     def _projected(self, w: Array) -> Array:
         """The part of w in the straightened tangent space, which may take the place of w."""
-        for normal, scale in self._normals * 2:  # twice: what is projected away may be far larger than what is left
-            w = _without(w, normal, scale)
+        return self._less_normals(self._less_normals(w))  # what goes may be far larger than what is left
+
+    def _less_normals(self, w: Array) -> Array:
+        """w less its parts along the normals, which may take the place of w."""
+        if w.ndim == 1:
+            for normal, scale in self._normals:
+                w = blas.daxpy(normal, w, a=-scale * blas.ddot(w, normal))
+            return w
+        for normal, scale in self._normals:
+            w = w - (scale * (w * normal).sum(axis=-1, keepdims=True)) * normal
         return w
 
     def solve(self, g: Array) -> Array:
@@ -127,8 +137,7 @@ class DiagonalFactor(Factor):
 
     def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
         w = rng.standard_normal(self.z.shape)
-        for normal, scale in self._normals:  # what is left is normally distributed on the tangent space
-            w = _without(w, normal, scale)
+        w = self._less_normals(w)  # what is left is normally distributed on the tangent space
         w *= radius / length(w)
         return self._displacement(w), self._measure(w)
 
@@ -320,15 +329,8 @@ def _scatter(values: Array, column: Array, width: int) -> Array:
 def _dot(a: Array, b: Array) -> Array | float:
     """<a, b> along the last axis, kept as an axis on batches."""
     if a.ndim == 1 and b.ndim == 1:
-        return float(a.dot(b))  # arrays without axes are slow
+        return float(blas.ddot(a, b))  # arrays without axes are slow
     return np.asarray((a * b).sum(axis=-1, keepdims=True))
-
-
-def _without(w: Array, normal: Array, scale: Any) -> Array:
-    """w less its part along a vector of length scale^-1/2, which may take the place of w."""
-    if w.ndim == 1:
-        return blas.daxpy(normal, w, a=-scale * w.dot(normal))  # type: ignore[no-any-return]  # BLAS is untyped
-    return np.asarray(w - (scale * (w * normal).sum(axis=-1, keepdims=True)) * normal)
 
 
 def _subtract(w: Array, factor: Array | float, vector: Array) -> Array:
