@@ -10,6 +10,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.canonical import ConicSet
 from dpcvx.sets.charts.chart import Chart, Factor
 
+_PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _RANK = 1e-11  # relative size below which a direction counts as zero
 
 
@@ -71,30 +72,41 @@ class DenseFactors(Factor):
     """The same at a batch of points, and where there are no coordinates."""
 
     def __init__(self, chart: "DenseChart", z: Array) -> None:
-        self.z = z
-        self.gradient, self._M = chart.derivatives(z)
+        self.z, self._chart = z, chart
+        self._slack = chart.slack(z)
+        self.gradient = chart.gradient_of(chart.cones.gradient(self._slack))
         self.dim, self._auxiliaries = chart.dim, chart.auxiliaries
 
     @cached_property
     def L(self) -> Array:
         """Lower triangles with L L' = H, on first use."""
         try:
-            return np.linalg.cholesky(_transposed(self._M) @ self._M)
+            return np.linalg.cholesky(self._chart.hessians(self._slack))
         except np.linalg.LinAlgError:
-            return _lower_by_qr(self._M)
+            return _lower_by_qr(self._chart.cones.half(self._slack, self._chart.G))
+
+    @cached_property
+    def _entries(self) -> Array:
+        """L with the batch on the last axes, where one operation on an entry of all matrices runs along memory."""
+        axes = range(self.L.ndim)
+        return self.L.transpose((*axes[-2:], *axes[:-2])).copy()
 
     @property
     def C(self) -> Array:
         return self.L[..., self._auxiliaries :, self._auxiliaries :]
 
+    @property
+    def _schur_entries(self) -> Array:
+        return self._entries[self._auxiliaries :, self._auxiliaries :]
+
     def solve(self, g: Array) -> Array:
-        return _back(self.L, _forth(self.L, g))
+        return _back(self._entries, _forth(self._entries, g))
 
     def solve_schur(self, c: Array) -> Array:
-        return _back(self.C, _forth(self.C, c))
+        return _back(self._schur_entries, _forth(self._schur_entries, c))
 
     def half_solve(self, w: Array) -> Array:
-        return _back(self.C, w)
+        return _back(self._schur_entries, w)
 
     def half_apply(self, w: Array) -> Array:
         return np.asarray((self.C @ w[..., None])[..., 0])
@@ -128,6 +140,8 @@ class DenseChart(Chart):
         self.s0 = slack * unit
         self._plain = conic.is_polyhedral and self.size > 0
         self._columns = np.asfortranarray(self.G)
+        few = self._plain and self.G.shape[0] * self.size**2 <= _PRODUCTS
+        self._products = (self.G[:, :, None] * self.G[:, None, :]).reshape(len(self.G), -1) if few else None
 
     def derivatives(self, z: Array) -> tuple[Array, Array]:
         """The gradient and the half-Hessian of F in z."""
@@ -137,6 +151,13 @@ class DenseChart(Chart):
             return rows.dot(inverse), (rows * inverse).T
         slack = self.slack(z)
         return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
+
+    def hessians(self, slack: Array) -> Array:
+        """Of F in z, for a batch of slacks; on polyhedra the sum of g g'/slack^2, g the rows of G, is one product."""
+        if self._products is not None:
+            return np.reshape(slack**-2.0 @ self._products, (*slack.shape[:-1], self.size, self.size))
+        M = self.cones.half(slack, self.G)
+        return _transposed(M) @ M
 
     def factor(self, z: Array, *, accurate: bool = False) -> Factor:
         return DenseFactor(self, z, accurate) if z.ndim == 1 and len(z) else DenseFactors(self, z)
@@ -216,22 +237,31 @@ def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
     return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
 
 
-def _forth(L: Array, w: Array) -> Array:
-    """L^-1 w for a batch of lower triangles: column after column, all of the batch at once."""
-    y = np.array(np.broadcast_to(w, (*np.broadcast_shapes(L.shape[:-2], w.shape[:-1]), w.shape[-1])))
-    for j in range(y.shape[-1]):
-        y[..., j] /= L[..., j, j]
-        y[..., j + 1 :] -= L[..., j + 1 :, j] * y[..., j, None]
-    return y
+def _forth(entries: Array, w: Array) -> Array:
+    """L^-1 w for lower triangles [i, j, ...batch]: column after column, all of the batch at once."""
+    entries, y = _aligned(entries, w)
+    for j in range(len(y)):
+        y[j] /= entries[j, j]
+        y[j + 1 :] -= entries[j + 1 :, j] * y[j]
+    return y.transpose((*range(1, y.ndim), 0)).copy()
 
 
-def _back(L: Array, w: Array) -> Array:
-    """L'^-1 w for a batch of lower triangles."""
-    y = np.array(np.broadcast_to(w, (*np.broadcast_shapes(L.shape[:-2], w.shape[:-1]), w.shape[-1])))
-    for j in reversed(range(y.shape[-1])):
-        y[..., j] /= L[..., j, j]
-        y[..., :j] -= L[..., j, :j] * y[..., j, None]
-    return y
+def _back(entries: Array, w: Array) -> Array:
+    """L'^-1 w for lower triangles [i, j, ...batch]."""
+    entries, y = _aligned(entries, w)
+    for j in reversed(range(len(y))):
+        y[j] /= entries[j, j]
+        y[:j] -= entries[j, :j] * y[j]
+    return y.transpose((*range(1, y.ndim), 0)).copy()
+
+
+def _aligned(entries: Array, w: Array) -> tuple[Array, Array]:
+    """Both with the batch on the last axes: the vectors as a new array [i, ...], one for each matrix at least."""
+    n, own = len(entries), entries.shape[2:]
+    if w.shape[:-1] != own:
+        batch = np.broadcast_shapes(own, w.shape[:-1])
+        w, entries = np.broadcast_to(w, (*batch, n)), entries.reshape(n, n, *(1,) * (len(batch) - len(own)), *own)
+    return entries, w.transpose((w.ndim - 1, *range(w.ndim - 1))).copy()
 
 
 def _transposed(M: Array) -> Array:
