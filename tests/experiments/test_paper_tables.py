@@ -13,9 +13,9 @@ from dpcvx.experiments.exponents import Exponent, fit_exponent
 from dpcvx.experiments.paper_tables import bandits, full_information
 from dpcvx.experiments.paper_tables.columns import Fit, Planner, Point, bandit_fits, dear, free, full_information_fits
 from dpcvx.experiments.paper_tables.grid import doublings, grid_of
-from dpcvx.experiments.paper_tables.methods import NON_PRIVATE, Promise, promise, sets
+from dpcvx.experiments.paper_tables.methods import HARDEST, NON_PRIVATE, Promise, promise, sets
 from dpcvx.experiments.paper_tables.rows import PlannedRow, guaranteed, plan, table
-from dpcvx.experiments.paper_tables.runs import regrets
+from dpcvx.experiments.paper_tables.runs import _hardest, regrets
 
 FULL_INFORMATION, BANDITS = pt.LAYOUTS
 EXPERTS, SPHERE, CUBE, WIDE_CUBE = full_information.SETTINGS
@@ -189,12 +189,33 @@ def test_bad_input_is_one_sentence(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+# runs
+
+
+@pytest.mark.parametrize(("peak", "tried"), [(1.0, 2), (0.5, 3), (2**-5, 7)])
+def test_the_hardest_gap_is_where_regret_stops_growing(peak, tried):
+    gaps = []
+
+    def regret_at(gap):
+        gaps.append(gap)
+        return np.full(3, min(gap / peak, peak / gap))
+
+    assert _hardest(regret_at).mean() == pytest.approx(1)
+    assert len(gaps) == tried
+
+
+def test_the_hardest_run_is_no_better_than_that_of_the_largest_gap():
+    point = Point(ARMS.name, NON_PRIVATE, HARDEST, 5, 1.0, 2**9)
+    hardest, largest = regrets(point, 8), regrets(replace(point, losses="const"), 8)
+    assert hardest.mean() >= largest.mean()
+
+
 # exponents
 
 
-def exponent_in_T(setting, name, last, replicas=32):
-    """The exponent in T that the table shows, from runs up to 2^last."""
-    grid = replace(grid_of(pt.QUICK, setting.name), horizons=doublings(10, last))
+def exponent_in_T(setting, name, last, first=10, replicas=32):
+    """The exponent in T that the table shows, from runs of 2^first to 2^last rounds."""
+    grid = replace(grid_of(pt.QUICK, setting.name), horizons=doublings(first, last))
     layout = layout_of(setting)
     planned = Planner(setting, setting.method(name), grid)
     fit = layout.fits(planned)[0]
@@ -218,10 +239,10 @@ def test_regret_on_altdrift_grows_like_the_square_root(setting):
 
 @pytest.mark.slow
 def test_bandit_regret_grows_like_the_square_root_and_that_of_the_earlier_method_faster():
-    """For arms ours, the log-barrier with batches, grows still more slowly at these T."""
-    ours, paper = exponent_in_T(ARMS, "ours", last=14), exponent_in_T(ARMS, "paper, own constants", last=14)
+    ours, paper = exponent_in_T(ARMS, "ours", last=16, first=12), exponent_in_T(ARMS, "paper, own constants", last=14)
     earlier = exponent_in_T(ARMS, "earlier: gradients", last=14)
-    assert paper.meets(0.4, 0.65) and exponent_in_T(BALL, "ours", last=14).meets(0.4, 0.65)
+    for found in (ours, paper, exponent_in_T(BALL, "ours", last=14)):
+        assert found.meets(0.4, 0.65)
     assert 0.6 <= earlier.value <= 0.75 and earlier.value >= max(ours.value, paper.value) + 0.08
 
 

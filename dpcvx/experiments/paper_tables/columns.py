@@ -152,7 +152,7 @@ def full_information_fits(planner: Planner) -> tuple[Fit, ...]:
 
 
 def bandit_fits(planner: Planner) -> tuple[Fit, ...]:
-    """Regret on steady losses, where every learner pays for its learning rate and its exploration."""
+    """Regret on steady losses at their hardest gap, of which the bounds speak."""
     steady = planner.setting.steady
     return (
         planner.in_horizon(steady, meaningful),

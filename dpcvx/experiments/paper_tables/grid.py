@@ -39,12 +39,12 @@ _OTHERS, _BALL, _ARMS = "", "bandit linear optimisation: ball", "arms"
 QUICK: Scale = {
     _OTHERS: Grid(4.0, 5, doublings(10, 15), 2**13, (3, 5, 8, 12), 32),
     _BALL: Grid(1.0, 3, doublings(10, 14), 2**13, (2, 3, 4, 6), 24),
-    _ARMS: Grid(1.0, 5, doublings(10, 15), 2**14, (3, 5, 8, 12), 32),
+    _ARMS: Grid(1.0, 5, doublings(12, 16), 2**14, (3, 5, 8, 12), 32),
 }
 FULL: Scale = {
     _OTHERS: Grid(1.0, 5, doublings(10, 19), 2**16, (3, 5, 8, 12, 20), 80),
     _BALL: Grid(1.0, 3, doublings(10, 16), 2**15, (2, 3, 4, 6, 8), 48),
-    _ARMS: Grid(1.0, 5, doublings(10, 18), 2**16, (3, 5, 8, 12, 20), 64),
+    _ARMS: Grid(1.0, 5, doublings(12, 18), 2**16, (3, 5, 8, 12, 20), 64),
 }
 
 

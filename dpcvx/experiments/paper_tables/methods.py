@@ -10,6 +10,7 @@ from dpcvx.sets import DecisionSet, LossSet
 
 Make = Callable[[DecisionSet, LossSet, int, float], Any]  # X, Y, T, epsilon -> a learner, as a simulation
 NON_PRIVATE = "non-private"
+HARDEST = "hardest const"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Setting:
         declare: its sets, of a given N.
         stated: the bounds that the paper states: previous best, its own, best without privacy.
         methods: its rows.
-        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can.
+        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can; a
+            generator's name, or `HARDEST`: a large gap is found at once, and a small one costs little.
     """
 
     name: str
