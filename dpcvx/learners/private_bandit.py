@@ -21,7 +21,7 @@ from dpcvx.learners.checkpoint import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.learners.rounded_feedback import rounded_bound
-from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.sensitivity import Grid, check_neighbours
 from dpcvx.sets import DecisionSet, LossSet
@@ -247,7 +247,7 @@ class PrivateBandit(Player):
             delta=0.0,
             neighbours=self.neighbours,
             rounds_per_person=self.rounds_per_person,
-            mechanism=f"{self.noise} noise on the feedback of {self.batch} rounds",
+            mechanism=f"{self.noise} noise on the feedback of {counted(self.batch, 'round')}",
             releases_per_loss=1,
             terms_per_prefix=1,
             noise="Laplace",
@@ -298,7 +298,7 @@ class PrivateBandit(Player):
         bound = self.regret_bound
         lines = [
             f"{self.name} on {self.decision_set.name}",
-            f"  batch            {self.batch} rounds",
+            f"  batch            {counted(self.batch, 'round')}",
             f"  regret           {'no bound is stated' if bound is None else bound}",
             *(f"  compared         {line}" for line in self.comparison),
         ]

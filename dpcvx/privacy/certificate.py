@@ -117,9 +117,12 @@ class Certificate:
             ("claim", claim),
             ("protects", f"{self.protects}, neighbours by {self.neighbours}"),
             ("arithmetic", self.arithmetic),
-            ("mechanism", f"{self.mechanism}: one loss enters {_counted(self.releases_per_loss, 'release')}"),
-            ("noise", f"{self.noise} of scale {self.scale:.6g}, {self.terms_per_prefix} in what is released at a time"),
-            ("deviation", f"{self.prefix_deviation:.6g} in each coordinate of that"),
+            ("mechanism", f"{self.mechanism}: one loss enters {counted(self.releases_per_loss, 'release')}"),
+            (
+                "noise",
+                f"{self.noise} of scale {self.scale:.6g}, {counted(self.terms_per_prefix, 'term')} in a noisy sum",
+            ),
+            ("deviation", f"{self.prefix_deviation:.6g} in each coordinate of a noisy sum"),
             (
                 "sensitivity",
                 f"{self.sensitivity:.6g} in the {self.sensitivity_norm}-norm ({self.sensitivity_kind}), "
@@ -130,9 +133,11 @@ class Certificate:
         if not np.isfinite(self.epsilon):
             rows = [row for row in rows if row[0] not in ("mechanism", "noise", "deviation", "sensitivity")]
         if self.regret_bound is not None:
-            numbers = [(key, value) for key, value in self.regret_bound.items() if not isinstance(value, str)]
-            parts = ", ".join(f"{key} {value:.6g}" for key, value in numbers)
-            rows.append(("regret", f"in expectation at most, against oblivious losses: {parts}"))
+            words = (
+                "at most {total:.6g} over {rounds} rounds, in expectation, against oblivious losses: "
+                "{learning:.6g} for learning, {privacy:.6g} for privacy"
+            )
+            rows.append(("regret", words.format(**self.regret_bound)))
             rows.append(("theorem", str(self.regret_bound["theorem"])))
         rows += [("note", note) for note in self.notes]
         return rows
@@ -192,5 +197,6 @@ def compose(*certificates: Certificate) -> Composition:
     return Composition(certificates)
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

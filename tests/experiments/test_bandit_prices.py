@@ -13,7 +13,7 @@ from dpcvx.commands import bandits
 from dpcvx.experiments import bandit_prices
 from dpcvx.experiments.bandit_prices.contests import (
     Contest,
-    PriceRow,
+    ContestRow,
     arms,
     ball,
     choices,
@@ -55,7 +55,7 @@ def apart(lower, higher):
 
 
 def made_up(contest, learner, mean, **changes):
-    row = PriceRow(contest, learner, 100, 1.0, 1, (mean - 1.0, mean, mean + 1.0), 0.5, 2.0, True, False)
+    row = ContestRow(contest, learner, 100, 1.0, 1, (mean - 1.0, mean, mean + 1.0), 0.5, 2.0, True, False)
     return replace(row, **changes)
 
 

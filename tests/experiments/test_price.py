@@ -202,7 +202,7 @@ def test_the_measured_epsilon_separates_under_other_seeds():
 
 def test_a_single_point_costs_nothing():
     x = cp.Variable(2)
-    found = price_of_privacy(DecisionSet(x, [x == 1]), box_losses(2), (0.5,), (4,), replicas=2)
+    found = price_of_privacy(DecisionSet(x, [x == 1]), box_losses(2), 0.5, 4, replicas=2)
     assert all(row.regret == row.bound == 0 or row.bound is None for row in found.rows)
     assert not any(row.vacuous for row in found.rows)
     assert "nothing to learn" in found.recommendation and str(found)
@@ -253,6 +253,8 @@ def test_workers_and_folders_give_the_same_rows(tmp_path):
     ("options", "sentence"),
     [
         ({"epsilons": (0.0,)}, "epsilon must be a positive number, not 0.0."),
+        ({"epsilons": None}, "epsilon must be a positive number, not None."),
+        ({"horizons": 2.5}, "horizon must be a whole number of at least 1, not 2.5."),
         ({"epsilons": ()}, "epsilons must hold at least one"),
         ({"horizons": (0,)}, "horizon must be a whole number of at least 1, not 0."),
         ({"settings": ("full",)}, "settings must be among full information, bandit, not 'full'."),

@@ -24,7 +24,7 @@ Pair = tuple[DecisionSet, LossSet]
 
 
 @dataclass(frozen=True)
-class PriceRow:
+class ContestRow:
     """What one private learner paid.
 
     Attributes:
@@ -89,7 +89,7 @@ class Contest:
         """The choice of `private_bandit`."""
         return private_bandit(*self.sets, self.horizon, self.epsilon, seed=0)
 
-    def row(self, name: str, learner: Any, *, epsilon: float | None = None, **options: Any) -> PriceRow:
+    def row(self, name: str, learner: Any, *, epsilon: float | None = None, **options: Any) -> ContestRow:
         """Play a learner.
 
         Args:
@@ -101,7 +101,7 @@ class Contest:
         private = PrivateBandit(learner, epsilon or self.epsilon, seed=0, **options)
         loss, regrets = self._worst(private)
         same = (private.name, private.batch, private.uncapped_bound, private.noise)
-        return PriceRow(
+        return ContestRow(
             contest=self.name,
             learner=name,
             horizon=self.horizon,
@@ -135,17 +135,17 @@ class Contest:
 class Choice:
     """How well `private_bandit` chose in a contest: the row it picked, and the best among its rivals."""
 
-    picked: PriceRow
-    best: PriceRow
+    picked: ContestRow
+    best: ContestRow
 
     @property
     def ratio(self) -> float:
         return self.picked.mean / self.best.mean
 
 
-def choices(rows: Iterable[PriceRow]) -> list[Choice]:
+def choices(rows: Iterable[ContestRow]) -> list[Choice]:
     """One for each contest of which the choice of `private_bandit` took part."""
-    contests: dict[str, list[PriceRow]] = {}
+    contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         if row.is_rival:
             contests.setdefault(row.contest, []).append(row)

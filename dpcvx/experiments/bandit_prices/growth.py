@@ -9,7 +9,7 @@ import numpy as np
 from dpcvx.experiments.bandit_prices.contests import (
     LEVEL,
     Contest,
-    PriceRow,
+    ContestRow,
     arms,
     cube,
     extreme,
@@ -99,7 +99,7 @@ def growth_over_sizes(
 def _growth(
     name: str,
     over: str,
-    measured: Sequence[tuple[int, PriceRow]],
+    measured: Sequence[tuple[int, ContestRow]],
     theory: float,
     divide: Callable[[float], float] | None = None,
 ) -> Growth:
@@ -110,7 +110,7 @@ def _growth(
     return Growth(name, over, sizes, means, errors, exponent, theory, divide is not None)
 
 
-def _corners(n: int, horizon: int, replicas: int) -> PriceRow:
+def _corners(n: int, horizon: int, replicas: int) -> ContestRow:
     """EXP2 on the corners of a cube, at multiples of its gap sqrt(n ln|A| V/T)."""
     sets = cube(n)
     gap = n * math.sqrt(math.log(2) * second_moment(sets, GENTLE) / horizon)
@@ -119,19 +119,19 @@ def _corners(n: int, horizon: int, replicas: int) -> PriceRow:
     return contest.row("EXP2 by moments", Exp2(*sets, horizon), batch=1)
 
 
-def _cube(n: int, horizon: int, replicas: int) -> PriceRow:
+def _cube(n: int, horizon: int, replicas: int) -> ContestRow:
     sets = cube(n)
     contest = body_contest(sets, np.full(n, 1 / n), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)
 
 
-def _simplex(n: int, horizon: int, replicas: int) -> PriceRow:
+def _simplex(n: int, horizon: int, replicas: int) -> ContestRow:
     sets = arms(n + 1)
     contest = body_contest(sets, extreme(sets), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)
 
 
-def _polygon(sides: int, horizon: int, replicas: int) -> PriceRow:
+def _polygon(sides: int, horizon: int, replicas: int) -> ContestRow:
     sets = polygon(sides)
     contest = body_contest(sets, extreme(sets), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from dpcvx.experiments.bandit_prices.contests import LEVEL, PriceRow
+from dpcvx.experiments.bandit_prices.contests import LEVEL, ContestRow
 from dpcvx.experiments.bandit_prices.growth import Growth
 from dpcvx.experiments.bandit_prices.report import Report
 
@@ -30,7 +30,7 @@ def draw(report: Report, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def draw_bars(panel: Axes, rows: Sequence[PriceRow]) -> None:
+def draw_bars(panel: Axes, rows: Sequence[ContestRow]) -> None:
     """Regret per round as a share of what doing nothing costs, a bar for each row, rows of a contest together."""
     contests = list(dict.fromkeys(row.contest for row in rows))
     places = np.array([k + 1.6 * contests.index(row.contest) for k, row in enumerate(rows)])
@@ -52,12 +52,12 @@ def draw_bars(panel: Axes, rows: Sequence[PriceRow]) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
-def _label(row: PriceRow) -> str:
+def _label(row: ContestRow) -> str:
     weaker = "" if row.is_rival else f", true epsilon {row.epsilon:.2g}"
     return f"{row.learner} ({row.batch}){weaker}" if row.batch > 1 else row.learner + weaker
 
 
-def draw_batches(panel: Axes, rows: Sequence[PriceRow]) -> None:
+def draw_batches(panel: Axes, rows: Sequence[ContestRow]) -> None:
     """Regret per round over epsilon, with batches and without."""
     kinds = list(dict.fromkeys(row.learner.removesuffix(", batches") for row in rows))
     for number, kind in enumerate(kinds):

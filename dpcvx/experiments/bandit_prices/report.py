@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dpcvx.experiments.bandit_prices.contests import LEVEL, PriceRow, choices
+from dpcvx.experiments.bandit_prices.contests import LEVEL, ContestRow, choices
 from dpcvx.experiments.bandit_prices.growth import EXPECTED, Growth, growth_over_rounds, growth_over_sizes
 from dpcvx.experiments.bandit_prices.tables import arm_rows, batch_rows, cube_rows, noise_rows
 
@@ -90,7 +90,7 @@ class Report:
         seconds: how long it took.
     """
 
-    tables: dict[str, list[PriceRow]]
+    tables: dict[str, list[ContestRow]]
     growths: list[Growth]
     replicas: tuple[int, int]
     seconds: float
@@ -110,8 +110,8 @@ def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> R
     """Play everything; `log` is told what is done and when."""
     started = time.perf_counter()
     many, few = effort.many, effort.few
-    tables: dict[str, list[PriceRow]] = {}
-    plans: dict[str, Callable[[], list[PriceRow]]] = {
+    tables: dict[str, list[ContestRow]] = {}
+    plans: dict[str, Callable[[], list[ContestRow]]] = {
         "noise": lambda: noise_rows(effort.noise, effort.flows, few),
         "batches": lambda: batch_rows(effort.batches, effort.epsilons, many),
         "arms": lambda: arm_rows(effort.arms, many),
@@ -127,9 +127,9 @@ def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> R
     return Report(tables, growths, (many, few), time.perf_counter() - started)
 
 
-def price_table(rows: Iterable[PriceRow]) -> str:
+def price_table(rows: Iterable[ContestRow]) -> str:
     """Rows by contest, each with its interval, and how good the choice of `private_bandit` was."""
-    contests: dict[str, list[PriceRow]] = {}
+    contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         contests.setdefault(row.contest, []).append(row)
     lines = [
@@ -146,7 +146,7 @@ def price_table(rows: Iterable[PriceRow]) -> str:
     return "\n".join(lines)
 
 
-def _line(row: PriceRow) -> str:
+def _line(row: ContestRow) -> str:
     low, high = row.interval
     interval = f"[{low:.0f}, {high:.0f}]"
     bound = "none" if math.isinf(row.bound) else f"{row.bound:.3f}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpcvx.experiments.bandit_prices.contests import (
     Contest,
+    ContestRow,
     Pair,
-    PriceRow,
     arms,
     ball,
     cube,
@@ -49,7 +49,7 @@ BATCHES: dict[str, int | str] = {"": 1, ", batches": "auto"}
 # (i)
 
 
-def noise_rows(horizon: int, flow_horizon: int, replicas: int, epsilon: float = 1.0) -> list[PriceRow]:
+def noise_rows(horizon: int, flow_horizon: int, replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
     """Scalar noise against the paper's vector noise: SCRiBLe on a ball, a cube and flows, at the same true epsilon."""
     rows = []
     for sets, T in ((ball(20), horizon), (cube(20), horizon), (flows(), flow_horizon)):
@@ -68,7 +68,7 @@ def noise_rows(horizon: int, flow_horizon: int, replicas: int, epsilon: float = 
 # (ii)
 
 
-def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[PriceRow]:
+def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[ContestRow]:
     """Batches against none: ten arms and a ball, each at its hardest gap."""
     kinds = ("EXP2 by moments", "log-barrier")
     return [
@@ -84,7 +84,7 @@ def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[P
 # (iii)
 
 
-def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> list[PriceRow]:
+def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
     """Ten arms at their hardest gap: EXP2 by three tunings and the log-barrier, with and without batches.
 
     The paper has no batches, and without a bound there is none to choose them by.
@@ -107,7 +107,7 @@ def arm_row(
     replicas: int,
     count: int = 10,
     factors: tuple[float, ...] = ARM_FACTORS,
-) -> PriceRow:
+) -> ContestRow:
     """One learner of `ARM_LEARNERS` at its worst gap c sqrt(N V/T), c among the factors."""
     contest = _arm_contest(count, horizon, epsilon, replicas, factors)
     make, weaker = ARM_LEARNERS[kind]
@@ -125,7 +125,7 @@ def _arm_contest(count: int, horizon: int, epsilon: float, replicas: int, factor
 
 
 @cache
-def ball_row(size: int, batch: str, horizon: int, epsilon: float, replicas: int) -> PriceRow:
+def ball_row(size: int, batch: str, horizon: int, epsilon: float, replicas: int) -> ContestRow:
     """SCRiBLe on a ball at its worst gap."""
     sets = ball(size)
     contest = body_contest(sets, extreme(sets), horizon, epsilon, replicas)
@@ -141,7 +141,7 @@ def body_contest(sets: Pair, direction: np.ndarray, horizon: int, epsilon: float
 # (iv)
 
 
-def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0) -> list[PriceRow]:
+def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0) -> list[ContestRow]:
     """The cube by its vertices and as a body, on a loss spread over all coordinates: doing nothing costs `HALF`."""
     sets = cube(size)
     contest = _contest(sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)

@@ -22,8 +22,8 @@ BEYOND = 10**6  # rounds for which the bounds are asked where less was measured
 def price_of_privacy(
     X: DecisionSet,
     Y: LossSet,
-    epsilons: Iterable[float] = (0.1, 0.3, 1, 3),
-    horizons: Iterable[int] = (2**10, 2**12, 2**14),
+    epsilons: float | Iterable[float] = (0.1, 0.3, 1, 3),
+    horizons: int | Iterable[int] = (2**10, 2**12, 2**14),
     *,
     settings: Iterable[str] = SETTINGS,
     losses: Iterable[str | Generator] = HARD,
@@ -43,8 +43,8 @@ def price_of_privacy(
     Args:
         X: where decisions lie.
         Y: what a loss may be.
-        epsilons: the privacy of the whole sequence of actions.
-        horizons: numbers of rounds; every one is a game of its own, for which the learners are tuned.
+        epsilons: the privacy of the whole sequence of actions; one number, or several.
+        horizons: the rounds of a game, one number or several; learners are tuned for every one.
         settings: "full information": FTRL, the regulariser with the smallest bound. "bandit": `private_bandit`, and
             without privacy the learner with the smallest bound. The paper's: FTRL with its tree, EXP2 on arms, SCRiBLe
             with vector noise elsewhere; its rows say which epsilon that gives.

@@ -27,8 +27,8 @@ class Grid:
     @classmethod
     def checked(
         cls,
-        epsilons: Iterable[float],
-        horizons: Iterable[int],
+        epsilons: float | Iterable[float],
+        horizons: int | Iterable[int],
         settings: Iterable[str],
         losses: Iterable[str | Generator],
         replicas: int,
@@ -41,8 +41,8 @@ class Grid:
                 raise ValueError(f"settings must be among {', '.join(SETTINGS)}, not {setting!r}.")
         played = (losses,) if isinstance(losses, str) or callable(losses) else losses
         grid = cls(
-            epsilons=tuple(sorted({positive(epsilon, "epsilon") for epsilon in epsilons})),
-            horizons=tuple(sorted({whole(horizon, "horizon") for horizon in horizons})),
+            epsilons=tuple(sorted({positive(epsilon, "epsilon") for epsilon in _several(epsilons)})),
+            horizons=tuple(sorted({whole(horizon, "horizon") for horizon in _several(horizons)})),
             settings=chosen,
             losses=tuple(_generator(kind) for kind in played),
             replicas=whole(replicas, "replicas"),
@@ -63,6 +63,11 @@ class Grid:
         return [
             one for horizon in self.horizons for one in contenders(self.settings, horizon, self.epsilons, self.delta)
         ]
+
+
+def _several(numbers: Any) -> Iterable[Any]:
+    """Numbers, of which one may stand by itself."""
+    return numbers if isinstance(numbers, Iterable) else (numbers,)
 
 
 def _generator(kind: str | Generator) -> Generator:
