@@ -32,7 +32,7 @@ def true_epsilon(X: DecisionSet, Y: LossSet, epsilon: float) -> float:
     arms = arms_of(X)
     if arms is None:
         return epsilon * _ratio(float(Y.diameter(1)), float(Y.radius(1)))
-    low, high = Y.ranges(X.unflatten(arms.points))
+    low, high = Y.ranges(X.unflatten(arms.actions(np.arange(arms.count))))
     return epsilon * max(map(_ratio, (high - low).tolist(), np.maximum(-low, high).tolist()))
 
 

@@ -23,6 +23,7 @@ from dpcvx.learners.optimal_design import optimal_design
 EXPLORATIONS = ("uniform", "design")
 _RANK = 1e-9  # singular values of a list of points below this, relative to the largest, count as 0
 _OUTWARD = 1 + 1e-9  # of what is computed for a list, rounded outward
+_LEFT_OUT = "exploration leaves out directions: the actions it draws do not span all actions."
 _FEW = 32  # probabilities that are summed up by a matrix
 _FAR = 1e200  # of sums of estimates
 _CERTAIN = 200.0  # log-odds beyond which a thing is in a k-set, or is not
@@ -34,14 +35,14 @@ class Exploration:
 
     Attributes:
         name: what it is called in a summary.
-        moment: Sigma = E_mu[aa'], (N, N).
+        moment: Sigma = E_mu[aa'], (N, N); None where the family does without.
         reach: an upper bound of max a'Sigma^+ a over the actions.
         weights: probabilities of the actions of a list; None where mu is uniform.
         points: the actions that have these probabilities, one a row, where the family itself lists none.
     """
 
     name: str
-    moment: Array
+    moment: Array | None
     reach: float
     weights: Array | None = None
     points: Array | None = None
@@ -102,6 +103,7 @@ class ActionFamily(ABC):
 
     def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
         """P^+ a for actions (..., N)."""
+        assert exploration.moment is not None
         P = (1 - mixing) * self.second_moment(covector) + mixing * exploration.moment
         return np.asarray(np.linalg.solve(P, action[..., None])[..., 0])
 
@@ -111,15 +113,17 @@ class PointList(ActionFamily):
 
     def __init__(self, points: Array) -> None:
         self.points = points
-        count, self.size = points.shape
-        self.log_count = math.log(count)
+        self.count, self.size = points.shape
+        self.log_count = math.log(self.count)
         left, values, right = np.linalg.svd(points, full_matrices=False)
         self.rank = int((values > _RANK * max(values.max(initial=0.0), 1e-300)).sum())
         # coordinates on the span in which the mean of aa' is the identity: a = coordinates @ spread
-        self._coordinates = left[:, : self.rank] * np.sqrt(count)
-        self._lift = right[: self.rank] * (
-            np.sqrt(count) / values[: self.rank, None]
-        )  # their transposed pseudo-inverse
+        self._coordinates = left[:, : self.rank] * np.sqrt(self.count)
+        self._lift = right[: self.rank] * (np.sqrt(self.count) / values[: self.rank, None])  # transposed pseudo-inverse
+
+    def actions(self, index: Array) -> Array:
+        """The actions of these indices, (..., N)."""
+        return self.points.take(index, axis=0)
 
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         """total times q, (..., k)."""
@@ -127,7 +131,7 @@ class PointList(ActionFamily):
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
         q = self.probabilities(covector)
-        return self.points[drawn(np.broadcast_to(q, (*shape, *q.shape)), rng)]
+        return self.actions(drawn(np.broadcast_to(q, (*shape, *q.shape)), rng))
 
     def mean(self, covector: Array) -> Array:
         return np.asarray(self.probabilities(covector) @ self.points)
@@ -141,7 +145,7 @@ class PointList(ActionFamily):
     def exploration(self, wanted: Any) -> Exploration:
         if isinstance(wanted, Exploration):
             return wanted
-        count = len(self.points)
+        count = self.count
         if isinstance(wanted, str):
             if wanted == "uniform":
                 return self._explored("uniform", np.full(count, 1 / count))
@@ -156,7 +160,7 @@ class PointList(ActionFamily):
     def _explored(self, name: str, weights: Array) -> Exploration:
         values, vectors = np.linalg.eigh(_weighted(self._coordinates, weights))
         if values.min(initial=1.0) <= 1e-12 * values.max(initial=1.0):
-            raise ValueError("exploration leaves out directions: the actions it draws do not span all actions.")
+            raise ValueError(_LEFT_OUT)
         scaled = self._coordinates @ (vectors / np.sqrt(values))
         reach = float((scaled**2).sum(axis=1).max(initial=0.0)) * _OUTWARD
         return Exploration(name, _weighted(self.points, weights), reach, weights)
@@ -166,7 +170,7 @@ class PointList(ActionFamily):
     ) -> tuple[Array, Array]:
         p = self.mixed(covector, mixing, exploration)
         index = drawn(p, rng)
-        return self.points.take(index, axis=0), self._measured(p, index)
+        return self.actions(index), self._measured(p, index)
 
     def mixed(self, covector: Array, mixing: float, exploration: Exploration) -> Array:
         """p, (..., k)."""
@@ -180,18 +184,33 @@ class PointList(ActionFamily):
 
 
 class Arms(PointList):
-    """The multiples scale e_i of the unit vectors, for which P is diagonal."""
+    """The multiples scale e_i of the unit vectors: P is diagonal, and there may be so many that no matrix is made."""
 
     def __init__(self, size: int, scale: float = 1.0) -> None:
-        super().__init__(scale * np.eye(size))
+        self.size = self.rank = self.count = size
         self.scale = scale
-        self._duals = self.points / scale**2
+        self.log_count = math.log(size)
+        self._numbers = np.arange(size)
+
+    def actions(self, index: Array) -> Array:
+        return np.asarray((np.asarray(index)[..., None] == self._numbers) * self.scale)
 
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         return softmin(self.scale * covector, total)
 
+    def mean(self, covector: Array) -> Array:
+        return self.scale * self.probabilities(covector)
+
+    def second_moment(self, covector: Array) -> Array:
+        return self.scale**2 * self.probabilities(covector)[..., None] * np.eye(self.size)
+
     def _measured(self, p: Array, index: Array) -> Array:
-        return np.asarray(self._duals.take(index, axis=0) / p)
+        return np.asarray(self.actions(index) / (self.scale**2 * p))
+
+    def _explored(self, name: str, weights: Array) -> Exploration:
+        if weights.min() <= 1e-12 * weights.max():
+            raise ValueError(_LEFT_OUT)
+        return Exploration(name, None, float(1 / weights.min()) * _OUTWARD, weights)
 
     def design(self) -> Exploration:
         return self.exploration("uniform")

@@ -21,6 +21,7 @@ from dpcvx.sets.lift import lift
 from dpcvx.sets.sizes import Sizes
 
 _LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
+_OUTWARD = 1 + 1e-15
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -41,6 +42,8 @@ class ActionSet(Generic[Family]):
     def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
         if not isinstance(self.family, PointList):
             return sizes.magnitude
+        if isinstance(self.family, Arms):
+            return self.family.scale * float(loss_set.radius(np.inf)) * _OUTWARD
         ends = loss_set.ranges(self.decision_set.unflatten(self.family.points))
         return max(float(np.abs(end).max()) for end in ends)
 

@@ -126,7 +126,7 @@ class LogBarrierBandit(Bandit):
 
     def _play(self) -> Array:
         self._arm = drawn(1 / self._state.inverse, self._rng)
-        return self.decision_set.unflatten(self._corners.points.take(self._arm, axis=0))
+        return self.decision_set.unflatten(self._corners.actions(self._arm))
 
     def _take(self, value: Any) -> Known:
         reach = _FAR / max(self.learning_rate, 1.0)

@@ -147,6 +147,7 @@ class Paths(ActionFamily):
         return action, self.measure(covector, mixing, exploration, action)
 
     def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+        assert exploration.moment is not None
         P = (1 - mixing) * self.second_moment(covector) + mixing * exploration.moment
         inside = self._span.T @ P[..., self._live[:, None], self._live] @ self._span
         along = np.linalg.solve(inside, (action[..., self._live] @ self._span)[..., None])[..., 0]

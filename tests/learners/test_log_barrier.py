@@ -9,7 +9,7 @@ import pytest
 from loss_sets import box_losses
 
 import decision_sets as ds
-from dpcvx import DecisionSet, LogBarrierBandit, simulate
+from dpcvx import DecisionSet, Exp2, LogBarrierBandit, simulate
 from dpcvx.errors import HorizonError, ProtocolError
 from dpcvx.learners.log_barrier import _first_step, _shifted
 from dpcvx.learners.private_bandit import PrivateBandit
@@ -254,3 +254,12 @@ def test_the_worst_gap_of_ten_arms_costs_less_than_with_the_rate_that_cuts_the_n
         regret += held * missed
         playing.update(missed * held / batch + rng.laplace(0, lam, len(gaps)))
     assert regret.reshape(5, -1).mean(axis=1).max() < 0.92 * figure
+
+
+@pytest.mark.parametrize("kind", [LogBarrierBandit, Exp2])
+def test_fifty_thousand_arms_need_no_matrix(kind):
+    private = PrivateBandit(kind(ds.simplex(50_000), box_losses(50_000), 100), 1.0, seed=0)
+    for _ in range(5):
+        action = private.act()
+        assert action.sum() == action.max() == 1
+        private.update(float(action[0]))

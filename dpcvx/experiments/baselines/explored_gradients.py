@@ -133,7 +133,7 @@ class ExploredGradients(Bandit):
         self._measure = np.where(explores, design.measures[index] / self.mixing, 0.0)
         point = X.flatten(self.regularizer.argmin(X.unflatten(self.learning_rate * self._estimates)))
         if self._arms is not None:
-            point = self._arms.points[drawn(np.maximum(point, 0.0), self._rng)]
+            point = self._arms.actions(drawn(np.maximum(point, 0.0), self._rng))
         return X.unflatten(np.where(explores, design.points[index], point))
 
     def _take(self, value: Any) -> Array:
