@@ -227,18 +227,21 @@ def exponent_in_T(setting, name, last, first=10, replicas=32):
     return table(chosen, [replace(row, setting=chosen.settings[0])], results).sections[0].rows[0].cells[0].exponent
 
 
-# Seeds are fixed; the margins are several times as wide as the intervals of the fits.
+# Seeds are fixed. The deviation of every exponent from seed to seed was measured over four to ten seeds; all margins
+# below are five of them or more: a false alarm in less than 1e-6 by the normal law.
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", [EXPERTS, SPHERE, CUBE], ids=lambda setting: setting.name)
 def test_regret_on_altdrift_grows_like_the_square_root(setting):
     for name in ("ours", "ours, delta = 1e-6", NON_PRIVATE):
-        assert 0.4 <= exponent_in_T(setting, name, last=15).value <= 0.65
+        replicas = 256 if name == "ours" else 32  # Laplace noise moves the exponent more
+        assert 0.4 <= exponent_in_T(setting, name, last=15, replicas=replicas).value <= 0.65
 
 
 @pytest.mark.slow
 def test_bandit_regret_grows_like_the_square_root_and_that_of_the_earlier_method_faster():
+    """The interval of ours on arms ends at 0.44 to 0.46, with any of ten seeds: what the fit lacks makes it wide."""
     ours, paper = exponent_in_T(ARMS, "ours", last=16, first=12), exponent_in_T(ARMS, "paper, own constants", last=14)
     earlier = exponent_in_T(ARMS, "earlier: gradients", last=14)
     for found in (ours, paper, exponent_in_T(BALL, "ours", last=14)):
