@@ -10,7 +10,7 @@ HELP = "measure what noise, batches and learners cost a private bandit"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="minutes instead of a quarter of an hour")
+    parser.add_argument("--quick", action="store_true", help="minutes instead of about twenty")
     parser.add_argument(
         "--output", type=Path, default=Path(), metavar="FOLDER", help="where price_of_bandits.png goes (default: here)"
     )

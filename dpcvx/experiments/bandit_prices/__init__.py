@@ -1,7 +1,7 @@
 """The price of private bandits, measured: noise, batches, learners and sets against each other and the theory.
 
-All numbers are simulations through `PrivateBandit` and `simulate`. `measure(QUICK)` takes 1-2 minutes, `measure(FULL)`
-a quarter of an hour; `str` of the report is its tables, and `picture.draw` draws it.
+All numbers are simulations through `PrivateBandit` and `simulate`. `measure(QUICK)` takes a few minutes and
+`measure(FULL)` about twenty; `str` of the report is its tables, and `picture.draw` draws it.
 """
 
 from dpcvx.experiments.bandit_prices.report import FULL, QUICK, Effort, Report, measure
