@@ -14,6 +14,8 @@ from dpcvx.learners.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 
+_BLOCK = 256  # arms that are looked at together
+
 
 def paper_bandit(X: DecisionSet, Y: LossSet, horizon: int, epsilon: float) -> PrivateBandit:
     """EXP2 on arms (its Theorem 4.1), elsewhere SCRiBLe with vector noise (its Theorem 4.5), as a simulation."""
@@ -32,8 +34,11 @@ def true_epsilon(X: DecisionSet, Y: LossSet, epsilon: float) -> float:
     arms = arms_of(X)
     if arms is None:
         return epsilon * _ratio(float(Y.diameter(1)), float(Y.radius(1)))
-    low, high = Y.ranges(X.unflatten(arms.actions(np.arange(arms.count))))
-    return epsilon * max(map(_ratio, (high - low).tolist(), np.maximum(-low, high).tolist()))
+    worst = 0.0
+    for first in range(0, arms.count, _BLOCK):
+        low, high = Y.ranges(X.unflatten(arms.actions(np.arange(first, min(first + _BLOCK, arms.count)))))
+        worst = max(worst, *map(_ratio, (high - low).tolist(), np.maximum(-low, high).tolist()))
+    return epsilon * worst
 
 
 def _paper_rate(X: DecisionSet, Y: LossSet, horizon: int, scale: float) -> float:

@@ -108,39 +108,34 @@ class ActionFamily(ABC):
         return np.asarray(np.linalg.solve(P, action[..., None])[..., 0])
 
 
-class PointList(ActionFamily):
-    """Finitely many points, one a row, by enumeration."""
+class Listed(ActionFamily):
+    """Finitely many actions that have numbers, and probabilities one by one.
 
-    def __init__(self, points: Array) -> None:
-        self.points = points
-        self.count, self.size = points.shape
-        self.log_count = math.log(self.count)
-        left, values, right = np.linalg.svd(points, full_matrices=False)
-        self.rank = int((values > _RANK * max(values.max(initial=0.0), 1e-300)).sum())
-        # coordinates on the span in which the mean of aa' is the identity: a = coordinates @ spread
-        self._coordinates = left[:, : self.rank] * np.sqrt(self.count)
-        self._lift = right[: self.rank] * (np.sqrt(self.count) / values[: self.rank, None])  # transposed pseudo-inverse
+    Attributes:
+        count: |A|.
+    """
 
-    def actions(self, index: Array) -> Array:
-        """The actions of these indices, (..., N)."""
-        return self.points.take(index, axis=0)
+    count: int
 
+    @abstractmethod
+    def actions(self, index: Any) -> Array:
+        """The actions of these numbers, (..., N)."""
+
+    @abstractmethod
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         """total times q, (..., k)."""
-        return softmin(covector @ self.points.T, total)
+
+    @abstractmethod
+    def _measured(self, p: Array, index: Array) -> Array:
+        """P^+ a for the actions of those numbers."""
+
+    @abstractmethod
+    def _explored(self, name: str, weights: Array) -> Exploration:
+        """The exploration with these probabilities."""
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
         q = self.probabilities(covector)
         return self.actions(drawn(np.broadcast_to(q, (*shape, *q.shape)), rng))
-
-    def mean(self, covector: Array) -> Array:
-        return np.asarray(self.probabilities(covector) @ self.points)
-
-    def second_moment(self, covector: Array) -> Array:
-        return _weighted(self.points, self.probabilities(covector))
-
-    def design(self) -> Exploration:
-        return self._explored("design", optimal_design(self._coordinates))
 
     def exploration(self, wanted: Any) -> Exploration:
         if isinstance(wanted, Exploration):
@@ -157,14 +152,6 @@ class PointList(ActionFamily):
             raise ValueError(f"exploration must be probabilities; their least is {weights.min()}, sum {weights.sum()}.")
         return self._explored("given", weights / weights.sum())
 
-    def _explored(self, name: str, weights: Array) -> Exploration:
-        values, vectors = np.linalg.eigh(_weighted(self._coordinates, weights))
-        if values.min(initial=1.0) <= 1e-12 * values.max(initial=1.0):
-            raise ValueError(_LEFT_OUT)
-        scaled = self._coordinates @ (vectors / np.sqrt(values))
-        reach = float((scaled**2).sum(axis=1).max(initial=0.0)) * _OUTWARD
-        return Exploration(name, _weighted(self.points, weights), reach, weights)
-
     def play(
         self, covector: Array, mixing: float, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
@@ -177,13 +164,49 @@ class PointList(ActionFamily):
         assert exploration.weights is not None
         return np.asarray(self.probabilities(covector, 1 - mixing) + mixing * exploration.weights)
 
+
+class PointList(Listed):
+    """Points, one a row, by enumeration."""
+
+    def __init__(self, points: Array) -> None:
+        self.points = points
+        self.count, self.size = points.shape
+        self.log_count = math.log(self.count)
+        left, values, right = np.linalg.svd(points, full_matrices=False)
+        self.rank = int((values > _RANK * max(values.max(initial=0.0), 1e-300)).sum())
+        # coordinates on the span in which the mean of aa' is the identity: a = coordinates @ spread
+        self._coordinates = left[:, : self.rank] * np.sqrt(self.count)
+        self._lift = right[: self.rank] * (np.sqrt(self.count) / values[: self.rank, None])  # transposed pseudo-inverse
+
+    def actions(self, index: Any) -> Array:
+        return np.asarray(self.points.take(index, axis=0))
+
+    def probabilities(self, covector: Array, total: float = 1.0) -> Array:
+        return softmin(covector @ self.points.T, total)
+
+    def mean(self, covector: Array) -> Array:
+        return np.asarray(self.probabilities(covector) @ self.points)
+
+    def second_moment(self, covector: Array) -> Array:
+        return _weighted(self.points, self.probabilities(covector))
+
+    def design(self) -> Exploration:
+        return self._explored("design", optimal_design(self._coordinates))
+
+    def _explored(self, name: str, weights: Array) -> Exploration:
+        values, vectors = np.linalg.eigh(_weighted(self._coordinates, weights))
+        if values.min(initial=1.0) <= 1e-12 * values.max(initial=1.0):
+            raise ValueError(_LEFT_OUT)
+        scaled = self._coordinates @ (vectors / np.sqrt(values))
+        reach = float((scaled**2).sum(axis=1).max(initial=0.0)) * _OUTWARD
+        return Exploration(name, _weighted(self.points, weights), reach, weights)
+
     def _measured(self, p: Array, index: Array) -> Array:
-        """P^+ a for the actions of those indices."""
         P = _weighted(self._coordinates, p)
         return np.asarray(np.linalg.solve(P, self._coordinates[index][..., None])[..., 0] @ self._lift)
 
 
-class Arms(PointList):
+class Arms(Listed):
     """The multiples scale e_i of the unit vectors: P is diagonal, and there may be so many that no matrix is made."""
 
     def __init__(self, size: int, scale: float = 1.0) -> None:
@@ -192,7 +215,7 @@ class Arms(PointList):
         self.log_count = math.log(size)
         self._numbers = np.arange(size)
 
-    def actions(self, index: Array) -> Array:
+    def actions(self, index: Any) -> Array:
         return np.asarray((np.asarray(index)[..., None] == self._numbers) * self.scale)
 
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
@@ -203,6 +226,9 @@ class Arms(PointList):
 
     def second_moment(self, covector: Array) -> Array:
         return self.scale**2 * self.probabilities(covector)[..., None] * np.eye(self.size)
+
+    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+        return np.asarray(action / (self.scale**2 * self.mixed(covector, mixing, exploration)))
 
     def _measured(self, p: Array, index: Array) -> Array:
         return np.asarray(self.actions(index) / (self.scale**2 * p))
@@ -375,8 +401,10 @@ def drawn(p: Array, rng: np.random.Generator) -> Array:
 
 @cache
 def ones(size: int) -> Array:
-    """By which a matrix product sums up rows, faster than `sum` where they are short; not to be written to."""
-    return np.ones(size)
+    """By which a matrix product sums up rows, faster than `sum` where they are short; read-only."""
+    vector = np.ones(size)
+    vector.flags.writeable = False
+    return vector
 
 
 @cache

@@ -21,7 +21,7 @@ from dpcvx.sets.lift import lift
 from dpcvx.sets.sizes import Sizes
 
 _LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
-_OUTWARD = 1 + 1e-15
+_OUTWARD = 1 + 1e-15  # the product of a scale and a radius, rounded outward
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -40,10 +40,10 @@ class ActionSet(Generic[Family]):
         return self._measured[1]
 
     def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
-        if not isinstance(self.family, PointList):
-            return sizes.magnitude
         if isinstance(self.family, Arms):
             return self.family.scale * float(loss_set.radius(np.inf)) * _OUTWARD
+        if not isinstance(self.family, PointList):
+            return sizes.magnitude
         ends = loss_set.ranges(self.decision_set.unflatten(self.family.points))
         return max(float(np.abs(end).max()) for end in ends)
 

@@ -63,7 +63,7 @@ class Bandit(Player):
 
     @property
     def _state(self) -> Any:
-        """What the last `_take` returned; None before the first."""
+        """What the last `_take` returned; before the first, what the constructor put there, or None."""
         return self._over[1]
 
     def _decide(self) -> Array:

@@ -35,7 +35,7 @@ except ImportError:  # not on this system
     fcntl = None
 
 _MAGIC = b"dpcvx checkpoint\n"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)

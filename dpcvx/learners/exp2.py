@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.learners.action_families import Arms, Exploration, PointList, kept
+from dpcvx.learners.action_families import Arms, Exploration, Listed, kept
 from dpcvx.learners.action_sets import ActionSet, action_set
 from dpcvx.learners.bandit import Bandit
 from dpcvx.learners.exp2_tuning import TUNINGS, Game
@@ -82,7 +82,7 @@ class Exp2(Bandit):
     @property
     def probabilities(self) -> Array:
         """p of the listed actions in this round, (..., k)."""
-        if not isinstance(self.family, PointList):
+        if not isinstance(self.family, Listed):
             raise ValueError(
                 f"There are about e^{self.family.log_count:.3g} actions; their probabilities are not listed."
             )

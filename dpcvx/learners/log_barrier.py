@@ -42,12 +42,12 @@ from dpcvx.sets import DecisionSet, LossSet
 _NEWTON = 100
 _INWARD = 1 / math.e  # how far the comparator moves at most: a little further, and not learning has the best bound
 _MISS = 1e-9  # by which the probabilities may miss the sum 1
-_TAME = 0.5, 2.0  # 1 + eta w from which Newton steps need no care
+_TAME = 0.5, 2.0  # 1 + eta w between which Newton steps need no care
 _FAR = 1e100  # of eta w, and 1e200 of 1/p
 
 
 class Known(NamedTuple):
-    """What a learner knows of the arms: 1/p, and nearly the sum of p^2, where a Newton step starts."""
+    """What a learner knows of the arms: 1/p, and the sum of p^2 to a few digits, for its next Newton step."""
 
     inverse: Array
     square: Any
@@ -129,7 +129,7 @@ class LogBarrierBandit(Bandit):
         return self.decision_set.unflatten(self._corners.actions(self._arm))
 
     def _take(self, value: Any) -> Known:
-        reach = _FAR / max(self.learning_rate, 1.0)
+        reach = _FAR / self.learning_rate
         growth = 1 + self.learning_rate * np.minimum(np.maximum(value, -reach), reach)
         known: Known = self._state
         inverse, at = known.inverse.copy(), self._first + self._arm
@@ -184,11 +184,12 @@ def _shifted(inverse: Array, shift: Any) -> Known:
 
     G = 1/(sum p) is concave and increasing in s, so Newton steps for G = 1 end below the solution and then approach it
     from there. They stay in the domain 1/p + s > 0 when they start below the solution, as at s = 1 where the least
-    entry is 0; and at s = 0 where one entry of 1/p, with sum p = 1, has grown by a factor of 1/2 to 2: below 1 that is
-    below the solution, and above, with h = 1 - 1/factor <= 1/2 and the largest entry p_max of p, the step is
-    p_i h (sum p)/(sum p^2) < 1/p_max, since sum p^2 >= p_max^2, and p_i h < p_i/2 <= p_i (1 - h) <= p_max.
+    entry is 0; and at s = 0 where one entry 1/p_i of a p with sum 1 has grown by a factor of 1/2 to 2. Below 1 that is
+    below the solution. Above, with h = 1 - 1/factor <= 1/2, p' after the growth and its largest entry p'_max, the step
+    is p_i h (sum p')/(sum p'^2) < p_i h/p'_max^2 <= 1/p'_max, as sum p' < 1 and p_i h <= p_i (1 - h) = p'_i <= p'_max.
 
-    A step takes the error e of the sum to at most (sum p^3)/(sum p^2)^2 e^2 <= sqrt(N) e^2, about 1.
+    Near the solution a step takes the error e of the sum to at most (sum p^3)/(sum p^2)^2 e^2 <= sqrt(N) e^2, to
+    leading order.
     """
     N = inverse.shape[-1]
     near = math.sqrt(_MISS / math.sqrt(N))

@@ -36,6 +36,7 @@ LARGE = 1 / 8  # eta n |v| from which on a step counts as large
 FULL = 1 / 4  # decrement below which a Newton step is not damped
 FAR = 1e6  # eta times the sum of estimates, in the norm of the centre: beyond it, next to the boundary, rounding rules
 _NEWTON = 100
+_HUGE = 1e100
 SAMPLING = {"direction": "sphere", "cholesky": "cholesky", "eigen": "eigen"}  # and what Dikin ellipsoids call it
 PLAYS = ("points", "vertices")
 
@@ -178,6 +179,8 @@ class SCRiBLe(Bandit):
         if self.baseline:
             M = self.sizes.magnitude
             value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
+        if self.leading:  # NumPy warns where numbers overflow, BLAS does not; far smaller ones are dropped already
+            value = np.minimum(np.maximum(value, -_HUGE), _HUGE)
         along = self._gain * value
         large = abs(along) >= LARGE
         if self.leading:

@@ -134,7 +134,8 @@ class Certificate:
             rows = [row for row in rows if row[0] not in ("mechanism", "noise", "deviation", "sensitivity")]
         if self.regret_bound is not None:
             words = (
-                "at most {total:.6g} over {rounds} rounds, in expectation, against oblivious losses: "
+                f"at most {{total:.6g}} over {counted(self.regret_bound['rounds'], 'round')}, in expectation, "
+                "against oblivious losses: "
                 "{learning:.6g} for learning, {privacy:.6g} for privacy"
             )
             rows.append(("regret", words.format(**self.regret_bound)))

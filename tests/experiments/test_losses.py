@@ -165,8 +165,6 @@ def test_wrong_arguments_are_named():
             altdrift(X, Y, *arguments, **options)
     with pytest.raises(ValueError, match="g must be between 0 and 1, not 2"):
         gap(X, Y, 10, g=2)
-    with pytest.raises(ValueError, match="gap must be above 0 and at most 1, not 0"):
-        const(X, Y, 10, gap=0)
     with pytest.raises(ValueError, match="level"):
         periodic(X, Y, 10, level=0)
     with pytest.raises(ValueError, match="speed"):
@@ -184,14 +182,6 @@ def test_const_is_the_price_of_noise_on_experts():
     rows = whole(const(*experts(), 50))
     assert np.array_equal(rows, np.broadcast_to(rows[0], rows.shape))
     assert sorted(rows[0]) == [-1] + 9 * [1]
-
-
-@pytest.mark.parametrize("low", [-1.0, 0.0])
-def test_a_smaller_gap_of_const_is_a_loss_of_the_set_with_that_share_of_the_gap(low):
-    X, Y = experts()[0], box(10, low)
-    whole_gap, quarter = (np.sort(whole(const(X, Y, 3, gap=share))[0]) for share in (1.0, 0.25))
-    assert Y.contains(quarter) and np.ptp(quarter) == pytest.approx(np.ptp(whole_gap) / 4)
-    assert quarter[1] == pytest.approx(quarter[-1])
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - {"simplex, a point", "interval, interval"}))

@@ -13,9 +13,9 @@ from dpcvx.experiments.exponents import Exponent, fit_exponent
 from dpcvx.experiments.paper_tables import bandits, full_information
 from dpcvx.experiments.paper_tables.columns import Fit, Planner, Point, bandit_fits, dear, free, full_information_fits
 from dpcvx.experiments.paper_tables.grid import doublings, grid_of
-from dpcvx.experiments.paper_tables.methods import HARDEST, NON_PRIVATE, Promise, promise, sets
+from dpcvx.experiments.paper_tables.methods import NON_PRIVATE, Promise, promise, sets
 from dpcvx.experiments.paper_tables.rows import PlannedRow, guaranteed, plan, table
-from dpcvx.experiments.paper_tables.runs import _hardest, regrets
+from dpcvx.experiments.paper_tables.runs import regrets
 
 FULL_INFORMATION, BANDITS = pt.LAYOUTS
 EXPERTS, SPHERE, CUBE, WIDE_CUBE = full_information.SETTINGS
@@ -187,27 +187,6 @@ def test_bad_input_is_one_sentence(tmp_path):
         with pytest.raises(InputError, match=words):
             tables.run(parser.parse_args(["--quick", *arguments]))
     assert list(tmp_path.iterdir()) == [file]
-
-
-# runs
-
-
-@pytest.mark.parametrize(("peak", "tried"), [(1.0, 2), (0.5, 3), (2**-5, 7)])
-def test_the_hardest_gap_is_where_regret_stops_growing(peak, tried):
-    gaps = []
-
-    def regret_at(gap):
-        gaps.append(gap)
-        return np.full(3, min(gap / peak, peak / gap))
-
-    assert _hardest(regret_at).mean() == pytest.approx(1)
-    assert len(gaps) == tried
-
-
-def test_the_hardest_run_is_no_better_than_that_of_the_largest_gap():
-    point = Point(ARMS.name, NON_PRIVATE, HARDEST, 5, 1.0, 2**9)
-    hardest, largest = regrets(point, 8), regrets(replace(point, losses="const"), 8)
-    assert hardest.mean() >= largest.mean()
 
 
 # exponents

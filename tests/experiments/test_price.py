@@ -254,6 +254,7 @@ def test_workers_and_folders_give_the_same_rows(tmp_path):
     [
         ({"epsilons": (0.0,)}, "epsilon must be a positive number, not 0.0."),
         ({"epsilons": None}, "epsilon must be a positive number, not None."),
+        ({"epsilons": "0.5"}, "epsilon must be a positive number, not '0.5'."),
         ({"horizons": 2.5}, "horizon must be a whole number of at least 1, not 2.5."),
         ({"epsilons": ()}, "epsilons must hold at least one"),
         ({"horizons": (0,)}, "horizon must be a whole number of at least 1, not 0."),

@@ -79,6 +79,14 @@ def test_huge_feedback_does_not_overflow(value):
         assert (p > 0).all() and np.allclose(p.sum(axis=-1), 1, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-120, 1.0, 1e120])
+def test_the_size_of_losses_makes_no_difference_to_a_rate_in_their_units(size):
+    learner = LogBarrierBandit(3, box_losses(3), 2000, learning_rate=0.09 / size, seed=0)
+    for _ in range(2000):
+        learner.update(float(size * (learner.act() @ np.array([-1.0, 1.0, 1.0]))))
+    assert learner.probabilities[0] > 0.9
+
+
 def test_estimate_is_unbiased():
     learner = LogBarrierBandit(5, box_losses(5), 100, seed=0)
     for _ in range(30):

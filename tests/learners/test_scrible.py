@@ -451,3 +451,20 @@ def test_simulate_plays_replicas_and_states_the_bound():
     assert result.final <= result.bound.total == SCRiBLe(X, Y, 256).regret_bound.total
     again = simulate(SCRiBLe(X, Y, 256), GENERATORS["const"](X, Y, 256), replicas=20, seed=0)
     assert np.array_equal(result.regret, again.regret)
+
+
+@pytest.mark.parametrize("replicas", [None, 2])
+@pytest.mark.parametrize("name", ["simplex", "polytope"])
+def test_feedback_beyond_all_sense_is_left_out(name, replicas):
+    X = {
+        "simplex": lambda: ds.simplex(4),
+        "polytope": lambda: ds.polytope(np.vstack([np.eye(2), -np.ones(2)]), np.ones(3)),
+    }
+    X = X[name]()
+    learner = SCRiBLe(X, box_losses(X.size), 50, seed=0, replicas=replicas)
+    before = learner._state.linear.copy()
+    for value in (1e300, -1.7e308):
+        learner.act()
+        learner.update(np.full(learner.leading, value) if replicas else value)
+    assert np.array_equal(learner._state.linear, before)
+    assert np.isfinite(learner.act()).all()

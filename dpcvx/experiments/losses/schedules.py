@@ -11,18 +11,15 @@ from dpcvx.experiments.losses.sequence import Listed, Losses, generator
 from dpcvx.sets import DecisionSet, LossSet
 
 
-def const(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, gap: float = 1.0) -> Losses:
-    """One loss in all rounds, under which a random vertex is best by as much as possible, or by a share `gap` of that.
+def const(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
+    """One loss in all rounds, under which a random vertex is best by as much as possible.
 
     A learner without noise soon has no more regret, so the regret of a private one is the price of its noise. On
     experts with losses in [-1, 1] the loss is (-1, 1, ..., 1) in some order.
     """
     check_shapes(X, Y)
-    if not 0 < gap <= 1:
-        raise ValueError(f"gap must be above 0 and at most 1, not {gap}.")
-    loss = favouring(X, Y, random_vertex(X, generator(seed, 0)))
-    name = "const" if gap == 1 else f"const({gap:.3g})"
-    return Listed(name, horizon, (Y.center + gap * (loss - Y.center) if gap < 1 else loss)[None], np.zeros_like)
+    vertex = random_vertex(X, generator(seed, 0))
+    return Listed("const", horizon, favouring(X, Y, vertex)[None], np.zeros_like)
 
 
 def altdrift(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, drift: int | None = None) -> Losses:

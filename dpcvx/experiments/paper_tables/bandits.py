@@ -8,7 +8,7 @@ from typing import Any
 from dpcvx.experiments.baselines import ExploredGradients
 from dpcvx.experiments.paper_bandit import paper_bandit, true_epsilon
 from dpcvx.experiments.paper_tables.full_information import experts, sphere
-from dpcvx.experiments.paper_tables.methods import HARDEST, NON_PRIVATE, Make, Method, Setting
+from dpcvx.experiments.paper_tables.methods import NON_PRIVATE, Make, Method, Setting
 from dpcvx.learners import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, private_bandit
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -80,7 +80,6 @@ SETTINGS = (
             Method("ours", ("1/2", "1/2", "1"), _ours, logarithm=True),
             Method(NON_PRIVATE, ("1/2", "", "1"), lambda X, Y, T, epsilon: SCRiBLe(X, Y, T), logarithm=True),
         ),
-        steady=HARDEST,
     ),
     Setting(
         "arms",
@@ -100,6 +99,5 @@ SETTINGS = (
             Method("ours", ("1/2", "1/2", "1/2+"), _ours, logarithm=True),
             Method(NON_PRIVATE, ("1/2", "", "1/2"), lambda X, Y, T, epsilon: LogBarrierBandit(X, Y, T), logarithm=True),
         ),
-        steady=HARDEST,
     ),
 )

@@ -152,7 +152,10 @@ def full_information_fits(planner: Planner) -> tuple[Fit, ...]:
 
 
 def bandit_fits(planner: Planner) -> tuple[Fit, ...]:
-    """Regret on steady losses at their hardest gap, of which the bounds speak."""
+    """Regret on steady losses, where every learner pays for its learning rate and its exploration.
+
+    A smaller gap costs each of these learners less, whose rate and exploration are fixed.
+    """
     steady = planner.setting.steady
     return (
         planner.in_horizon(steady, meaningful),

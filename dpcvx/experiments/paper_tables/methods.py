@@ -10,7 +10,6 @@ from dpcvx.sets import DecisionSet, LossSet
 
 Make = Callable[[DecisionSet, LossSet, int, float], Any]  # X, Y, T, epsilon -> a learner, as a simulation
 NON_PRIVATE = "non-private"
-HARDEST = "hardest const"
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class Setting:
         declare: its sets, of a given N.
         stated: the bounds that the paper states: previous best, its own, best without privacy.
         methods: its rows.
-        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can; a
-            generator's name, or `HARDEST`: a large gap is found at once, and a small one costs little.
+        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can.
     """
 
     name: str

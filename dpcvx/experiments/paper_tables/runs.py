@@ -1,16 +1,16 @@
 """The runs behind the tables, each once, on several processes, and kept in a folder."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.experiments.losses import GENERATORS, Losses, const
+from dpcvx.experiments.losses import GENERATORS
 from dpcvx.experiments.paper_tables import bandits, full_information
 from dpcvx.experiments.paper_tables.columns import Point
-from dpcvx.experiments.paper_tables.methods import HARDEST, sets
+from dpcvx.experiments.paper_tables.methods import sets
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep import sweep
 
@@ -25,23 +25,10 @@ def regrets(point: Point, replicas: int, seed: int = 0) -> Array:
     if method.make is None:
         raise ValueError(f"{method.name} is not run in the setting {setting.name}.")
     learner = method.make(X, Y, point.horizon, point.epsilon)
+    losses = GENERATORS[point.losses](X, Y, point.horizon)
     draws = method.private or getattr(learner, "sees", "loss") == "value"
-
-    def final(losses: Losses) -> Array:
-        run = simulate(learner, losses, replicas if draws else 1, seed, checkpoints=1, progress=False)
-        return np.asarray(run.regret[:, -1])
-
-    if point.losses == HARDEST:
-        return _hardest(lambda gap: final(const(X, Y, point.horizon, gap=gap)))
-    return final(GENERATORS[point.losses](X, Y, point.horizon))
-
-
-def _hardest(regret_at: Callable[[float], Array]) -> Array:
-    """The regrets at the worst of the gaps 1, 1/2, 1/4, ...: smaller ones are tried as long as the mean grows."""
-    gap, worst = 1.0, regret_at(1.0)
-    while (found := regret_at(gap := gap / 2)).mean() > worst.mean():
-        worst = found
-    return worst
+    run = simulate(learner, losses, replicas if draws else 1, seed, checkpoints=1, progress=False)
+    return np.asarray(run.regret[:, -1])
 
 
 def play(

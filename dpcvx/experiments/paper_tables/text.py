@@ -11,9 +11,9 @@ Exponents: fitted [95 % interval] and that of the theory ("log": a power of log 
 what is guaranteed where one loss is replaced by another. Numbers: mean regret at the largest T, on altdrift ("drift")
 and on steady losses. Table 1: regret in T on altdrift, where the term of the noise is below half of the square root;
 price, on steady losses: regret less that without privacy, at the largest eps/2^k at which noise costs more than
-learning. Table 2: all on steady losses, "hardest": of the gaps 1, 1/2, 1/4, ... the worst; where regret is of
-square-root order it is divided by sqrt(ln T) before the fit in T. Only runs whose proved bound is at most half of the
-largest regret count. "needs T >= ...": T is too small for that, so there is no number."""
+learning. Table 2: all on steady losses; where regret is of square-root order it is divided by sqrt(ln T) before the
+fit in T. Only runs whose proved bound is at most half of the largest regret count. "needs T >= ...": T is too small
+for that, so there is no number."""
 
 
 def render(tables: tuple[Table, ...]) -> str:
@@ -33,9 +33,9 @@ def _table(table: Table) -> str:
 def _section(section: Section) -> list[str]:
     grid, (previous, paper, best) = section.grid, section.stated
     last, single = (T.bit_length() - 1 for T in (grid.horizons[-1], grid.single))
-    sizes = f"N = {grid.size}, eps = {grid.epsilon:g}, T = 2^{last} (2^{single} where eps, N vary)"
+    sizes = f"N = {grid.size}, eps = {grid.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
     return [
-        f"{section.setting}: {sizes}, {grid.replicas} replicas; steady: {section.steady}",
+        f"{section.setting}: {sizes}, {grid.replicas} replicas; steady losses: {section.steady}",
         f"  the paper states: earlier {previous}, its own {paper}, non-private {best}",
         *(_row(row) for row in section.rows),
     ]

@@ -67,7 +67,10 @@ class Grid:
 
 def _several(numbers: Any) -> Iterable[Any]:
     """Numbers, of which one may stand by itself."""
-    return numbers if isinstance(numbers, Iterable) else (numbers,)
+    try:
+        return (numbers,) if isinstance(numbers, str) else tuple(numbers)
+    except TypeError:
+        return (numbers,)
 
 
 def _generator(kind: str | Generator) -> Generator:

@@ -140,12 +140,17 @@ class DenseChart(Chart):
         self.s0 = slack * unit
         self._plain = conic.is_polyhedral and self.size > 0
         self._columns = np.asfortranarray(self.G)
-        few = self._plain and self.G.shape[0] * self.size**2 <= _PRODUCTS
-        self._products = (self.G[:, :, None] * self.G[:, None, :]).reshape(len(self.G), -1) if few else None
+
+    @cached_property
+    def _products(self) -> Array | None:
+        """All products of two entries of a row of G, a row each, where they are few."""
+        if not self._plain or len(self.G) * self.size**2 > _PRODUCTS:
+            return None
+        return np.reshape(self.G[:, :, None] * self.G[:, None, :], (len(self.G), -1))
 
     def derivatives(self, z: Array) -> tuple[Array, Array]:
-        """The gradient and the half-Hessian of F in z."""
-        if self._plain and z.ndim == 1:
+        """The gradient and the half-Hessian of F at one point z."""
+        if self._plain:
             rows = self._columns.T
             inverse = 1 / blas.dgemv(-1.0, self._columns, z, beta=1.0, y=self.s0)
             return rows.dot(inverse), (rows * inverse).T
@@ -155,7 +160,8 @@ class DenseChart(Chart):
     def hessians(self, slack: Array) -> Array:
         """Of F in z, for a batch of slacks; on polyhedra the sum of g g'/slack^2, g the rows of G, is one product."""
         if self._products is not None:
-            return np.reshape(slack**-2.0 @ self._products, (*slack.shape[:-1], self.size, self.size))
+            inverse = 1 / slack
+            return np.reshape((inverse * inverse) @ self._products, (*slack.shape[:-1], self.size, self.size))
         M = self.cones.half(slack, self.G)
         return _transposed(M) @ M
 
@@ -256,7 +262,7 @@ def _back(entries: Array, w: Array) -> Array:
 
 
 def _aligned(entries: Array, w: Array) -> tuple[Array, Array]:
-    """Both with the batch on the last axes: the vectors as a new array [i, ...], one for each matrix at least."""
+    """Matrices [i, j, ...batch] and, as a new array, vectors [i, ...batch], of one common batch."""
     n, own = len(entries), entries.shape[2:]
     if w.shape[:-1] != own:
         batch = np.broadcast_shapes(own, w.shape[:-1])
