@@ -133,13 +133,11 @@ class Certificate:
         if not np.isfinite(self.epsilon):
             rows = [row for row in rows if row[0] not in ("mechanism", "noise", "deviation", "sensitivity")]
         if self.regret_bound is not None:
-            words = (
-                f"at most {{total:.6g}} over {counted(self.regret_bound['rounds'], 'round')}, in expectation, "
-                "against oblivious losses: "
-                "{learning:.6g} for learning, {privacy:.6g} for privacy"
-            )
-            rows.append(("regret", words.format(**self.regret_bound)))
-            rows.append(("theorem", str(self.regret_bound["theorem"])))
+            bound, rounds = self.regret_bound, counted(self.regret_bound["rounds"], "round")
+            parts = f"{bound['learning']:.6g} for learning, {bound['privacy']:.6g} for privacy"
+            said = f"at most {bound['total']:.6g} over {rounds}, in expectation, against oblivious losses: {parts}"
+            rows.append(("regret", said))
+            rows.append(("theorem", str(bound["theorem"])))
         rows += [("note", note) for note in self.notes]
         return rows
 
