@@ -20,9 +20,9 @@ from scipy.linalg import blas, lapack
 import decision_sets
 from dpcvx import DecisionSet, LossSet
 from dpcvx.regularizers import Entropy
-from dpcvx.sets.charts import DenseChart
-from dpcvx.sets.charts.dense import TangentSpace
-from dpcvx.sets.newton import decrement
+from dpcvx.sets.geometry.charts import DenseChart
+from dpcvx.sets.geometry.charts.dense import TangentSpace
+from dpcvx.sets.geometry.newton import decrement
 from dpcvx.sets.sizes import Sizes
 
 rng = np.random.default_rng(0)

@@ -14,11 +14,10 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
-from dpcvx.experiments.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.experiments.simulation import Simulation, simulate
-from dpcvx.experiments.sweep import Sweep, sweep
-from dpcvx.experiments.sweep_folder import SweepError
-from dpcvx.experiments.sweep_result import SweepResult, read_sweep
+from dpcvx.experiments.sweep.folder import SweepError
+from dpcvx.experiments.sweep.result import SweepResult, read_sweep
+from dpcvx.experiments.sweep.task import Sweep, sweep
 from dpcvx.learners import (
     FTPL,
     FTRL,
@@ -34,6 +33,7 @@ from dpcvx.learners import (
 from dpcvx.privacy import Certificate, PrivateSums, compose
 from dpcvx.privacy.audit import audit
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.studies.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.version import __version__
 
 __all__ = [

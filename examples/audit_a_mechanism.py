@@ -6,7 +6,7 @@ import numpy as np
 from dpcvx import LossSet
 from dpcvx.privacy import PrivateSums
 from dpcvx.privacy.audit import audit, exact_view, worst_neighbours
-from dpcvx.privacy.audit.broken import HalfTheNoise
+from dpcvx.studies.broken_mechanisms import HalfTheNoise
 
 loss = cp.Variable(2)
 loss_set = LossSet(loss, [loss >= -1, loss <= 1])

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dpcvx
-from dpcvx.experiments.gallery import draw_set
+from dpcvx.studies.gallery import draw_set
 
 # A portfolio of three assets: everything is invested, no asset takes more than 70 %, and the risk is bounded.
 covariance = np.array([[0.10, 0.02, 0.00], [0.02, 0.05, 0.01], [0.00, 0.01, 0.02]])

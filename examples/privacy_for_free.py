@@ -14,7 +14,7 @@ import numpy as np
 import decision_sets as ds
 import dpcvx
 from dpcvx.experiments.losses import altdrift, const
-from dpcvx.experiments.thresholds import free_epsilon, mean_maximum
+from dpcvx.studies.thresholds import free_epsilon, mean_maximum
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--horizon", type=int, default=2**14)

@@ -3,7 +3,7 @@
 import numpy as np
 from cvxpy.constraints import PowConeND
 
-from dpcvx.sets.declaration import declare
+from dpcvx.sets.conic.declaration import declare
 
 
 class Judge:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcvx.cli import main
-from dpcvx.experiments import demo
+from dpcvx.studies import demo
 
 DECLARATION = """
 import cvxpy as cp
@@ -203,8 +203,6 @@ def test_asking_for_help_does_not_load_the_drawing_code(tmp_path):
 
 
 def test_an_interruption_is_one_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(
-        "dpcvx.experiments.counter_table.table", lambda horizon: (_ for _ in ()).throw(KeyboardInterrupt)
-    )
+    monkeypatch.setattr("dpcvx.studies.counter_table.table", lambda horizon: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main(["counters", "--horizon", "8"]) == 130
     assert capsys.readouterr().err.strip().startswith("Interrupted;")

@@ -12,7 +12,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.privacy.audit.table import audit_rows, render
+    from dpcvx.studies.audit_table import audit_rows, render
 
     rows = audit_rows(quick=arguments.quick)
     if not all(row.as_expected for row in rows):

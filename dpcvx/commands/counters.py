@@ -12,7 +12,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.experiments import counter_table
+    from dpcvx.studies import counter_table
 
     if not 1 <= arguments.horizon <= 2**30:
         raise InputError(f"--horizon must be between 1 and 2^30, not {arguments.horizon}.")

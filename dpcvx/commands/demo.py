@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcvx.commands.places import check_place, writing
 
 if TYPE_CHECKING:
-    from dpcvx.experiments.demo import Findings
+    from dpcvx.studies.demo import Findings
 
 HELP = "learn routes through a small town with and without privacy, and write a report on it"
 _FILE = "dpcvx-demo.html"
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 def _findings(quick: bool) -> "Findings":
-    from dpcvx.experiments import demo
+    from dpcvx.studies import demo
 
     stages = itertools.count(1)
 

@@ -15,7 +15,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.experiments import gallery
+    from dpcvx.studies import gallery
 
     picture = arguments.output / "gallery.png"
     with writing("picture", picture):

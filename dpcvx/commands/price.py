@@ -18,7 +18,7 @@ from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
 
 if TYPE_CHECKING:
-    from dpcvx.experiments.price.grid import Grid
+    from dpcvx.studies.price.grid import Grid
 
 HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
 _SETTINGS = {"full-information": "full information", "bandit": "bandit"}
@@ -43,9 +43,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.experiments.price import HARD, price_of_privacy
-    from dpcvx.experiments.price.budget import affordable_horizons
-    from dpcvx.experiments.price.grid import Grid
+    from dpcvx.studies.price import HARD, price_of_privacy
+    from dpcvx.studies.price.budget import affordable_horizons
+    from dpcvx.studies.price.grid import Grid
 
     try:
         settings = [_SETTINGS[name] for name in arguments.setting]

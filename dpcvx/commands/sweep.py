@@ -6,7 +6,7 @@ from pathlib import Path
 from dpcvx.commands.declared import find
 from dpcvx.commands.outcomes import InputError
 from dpcvx.errors import DpcvxError
-from dpcvx.experiments.sweep import Sweep
+from dpcvx.experiments.sweep.task import Sweep
 
 HELP = "run a task over a grid of settings and seeds, resumably, here or on a cluster"
 

@@ -22,8 +22,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.experiments.paper_tables import FULL, QUICK, paper_tables, render
-    from dpcvx.experiments.sweep_folder import SweepError
+    from dpcvx.experiments.sweep.folder import SweepError
+    from dpcvx.studies.paper_tables import FULL, QUICK, paper_tables, render
 
     if arguments.workers is not None and arguments.workers < 1:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}.")

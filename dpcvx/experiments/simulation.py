@@ -15,10 +15,10 @@ import numpy as np
 from dpcvx import markup
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
+from dpcvx.checkpoints import checkpoint
 from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.losses.recorded import from_array
 from dpcvx.experiments.losses.sequence import Losses
-from dpcvx.learners import checkpoint
 from dpcvx.sets import DecisionSet, LossSet
 
 _STRIDE = 256  # rounds between two looks at the clock

@@ -1,14 +1,14 @@
 """Learners: declared sets and private sums joined."""
 
-from dpcvx.learners.bandit_choice import private_bandit
-from dpcvx.learners.checkpoint import load, save
-from dpcvx.learners.exp2 import Exp2
-from dpcvx.learners.ftpl import FTPL
-from dpcvx.learners.ftrl import FTRL
-from dpcvx.learners.log_barrier import LogBarrierBandit
-from dpcvx.learners.private_bandit import PrivateBandit
+from dpcvx.checkpoints.checkpoint import load, save
+from dpcvx.learners.bandits.choice import private_bandit
+from dpcvx.learners.bandits.exp2 import Exp2
+from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
+from dpcvx.learners.bandits.private_bandit import PrivateBandit
+from dpcvx.learners.bandits.scrible import SCRiBLe
+from dpcvx.learners.full_information.ftpl import FTPL
+from dpcvx.learners.full_information.ftrl import FTRL
 from dpcvx.learners.regret_bound import RegretBound
-from dpcvx.learners.scrible import SCRiBLe
 
 __all__ = [
     "FTPL",

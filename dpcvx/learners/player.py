@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from dpcvx.arrays import Array
+from dpcvx.checkpoints.checkpoint import Lineage
 from dpcvx.errors import ProtocolError
-from dpcvx.learners.checkpoint import Lineage
 
 
 class Player(ABC):

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.regularizers.regularizer import Regularizer
-from dpcvx.sets.batch_newton import minimise_all
+from dpcvx.sets.geometry.batch_newton import minimise_all
 
 _STEEPEST = 1e10  # size of a covector, in the units of the centre, beyond which the answer is at the boundary anyway
 

@@ -14,10 +14,10 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.regularizers.regularizer import Noise, Regularizer
-from dpcvx.sets.closed_forms import Knapsack
-from dpcvx.sets.oracles import CentredForm
+from dpcvx.sets.oracles.oracles import CentredForm
+from dpcvx.sets.shapes.closed_forms import Knapsack
 from dpcvx.sets.sizes import Sizes, chord_bound
-from dpcvx.sets.solver import ConeProgram
+from dpcvx.sets.solvers.solver import ConeProgram
 
 _EXCESS = 1e-12  # relative error of a sum
 _ROUNDS = 100  # of the search for a price; each halves the bracket at least

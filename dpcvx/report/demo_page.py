@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dpcvx.arrays import Array
-from dpcvx.experiments import town
-from dpcvx.experiments.demo import EPSILON, EPSILONS, SETTINGS, Findings
 from dpcvx.markup import Html
 from dpcvx.report.figures import figure, side_by_side
 from dpcvx.report.page import Page, preformatted, table
 from dpcvx.report.sections import certificate, declaration, reproduce
+from dpcvx.studies import town
+from dpcvx.studies.demo import EPSILON, EPSILONS, SETTINGS, Findings
 
 _SIZE = (4.4, 3.2)
 _FIRST = 32  # round from which on regret is drawn

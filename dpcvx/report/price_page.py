@@ -2,10 +2,6 @@
 
 from matplotlib.figure import Figure
 
-from dpcvx.experiments.price import PriceOfPrivacy
-from dpcvx.experiments.price.contenders import PRIVATE, WITHOUT
-from dpcvx.experiments.price.grid import Grid
-from dpcvx.experiments.price.result import LEGEND
 from dpcvx.learners import FTRL, private_bandit
 from dpcvx.markup import Html
 from dpcvx.privacy import Certificate
@@ -13,6 +9,10 @@ from dpcvx.report.figures import figure, side_by_side
 from dpcvx.report.page import Page, table
 from dpcvx.report.sections import certificate, declaration, reproduce
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.studies.price import PriceOfPrivacy
+from dpcvx.studies.price.contenders import PRIVATE, WITHOUT
+from dpcvx.studies.price.grid import Grid
+from dpcvx.studies.price.result import LEGEND
 
 _PANEL = (5.0, 4.2)  # inches
 

@@ -12,7 +12,7 @@ from dpcvx.markup import Html
 from dpcvx.privacy import Certificate
 from dpcvx.report.page import paragraph, preformatted, table
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.charts import DENSE_LIMIT
+from dpcvx.sets.geometry.charts import DENSE_LIMIT
 from dpcvx.version import __version__
 
 _SHOWN = 8  # entries of a vector

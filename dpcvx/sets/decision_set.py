@@ -11,22 +11,22 @@ from scipy.sparse.linalg import LinearOperator
 from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError, OracleError, UnsupportedConeError
-from dpcvx.sets import bounds
-from dpcvx.sets.canonical import ConicSet
-from dpcvx.sets.charts import DENSE_LIMIT, Chart, DenseChart
-from dpcvx.sets.closed_forms import Ball, ClosedForm, Point, recognise
-from dpcvx.sets.declaration import declare
-from dpcvx.sets.dikin import DikinEllipsoid
-from dpcvx.sets.interior import centre
-from dpcvx.sets.lift import lift
-from dpcvx.sets.membership import Membership
-from dpcvx.sets.named_shapes import hull_points, matrix_norm_ball, norm_ball
-from dpcvx.sets.newton import fibre, minimise
-from dpcvx.sets.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
-from dpcvx.sets.parameter import BarrierParameter, barrier_parameter
-from dpcvx.sets.presolve import presolve
-from dpcvx.sets.pruning import prune_rows
-from dpcvx.sets.vertices import VertexPeeling, VertexWalk
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.declaration import declare
+from dpcvx.sets.conic.lift import lift
+from dpcvx.sets.conic.presolve import presolve
+from dpcvx.sets.conic.pruning import prune_rows
+from dpcvx.sets.geometry import bounds
+from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, DenseChart
+from dpcvx.sets.geometry.dikin import DikinEllipsoid
+from dpcvx.sets.geometry.interior import centre
+from dpcvx.sets.geometry.newton import fibre, minimise
+from dpcvx.sets.geometry.parameter import BarrierParameter, barrier_parameter
+from dpcvx.sets.oracles.membership import Membership
+from dpcvx.sets.oracles.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
+from dpcvx.sets.oracles.vertices import VertexPeeling, VertexWalk
+from dpcvx.sets.shapes.closed_forms import Ball, ClosedForm, Point, recognise
+from dpcvx.sets.shapes.named_shapes import hull_points, matrix_norm_ball, norm_ball
 
 Oracle = Callable[[Array], Any]
 VertexSampler = Callable[[Array, np.random.Generator], Any]

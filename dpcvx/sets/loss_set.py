@@ -9,8 +9,8 @@ import numpy as np
 from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.sets.bodies import Body, BoxBody, Measure, NormBallBody, body_of
 from dpcvx.sets.decision_set import DecisionSet
+from dpcvx.sets.shapes.bodies import Body, BoxBody, Measure, NormBallBody, body_of
 
 
 class LossSet:

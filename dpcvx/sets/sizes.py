@@ -13,9 +13,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.sets.bodies import Body, MatrixBallBody, NormBallBody, PointsBody, body_of
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
+from dpcvx.sets.shapes.bodies import Body, MatrixBallBody, NormBallBody, PointsBody, body_of
 
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
 

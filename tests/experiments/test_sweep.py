@@ -15,10 +15,10 @@ import pytest
 from sweep_files import snapshot
 
 from dpcvx import Sweep, SweepError, read_sweep, sweep
-from dpcvx.experiments import sweep as sweeping
-from dpcvx.experiments import sweep_folder
-from dpcvx.experiments.sweep_folder import SweepFolder, file_name
-from dpcvx.experiments.sweep_workers import Pool
+from dpcvx.experiments.sweep import folder as sweep_folder
+from dpcvx.experiments.sweep import task as sweeping
+from dpcvx.experiments.sweep.folder import SweepFolder, file_name
+from dpcvx.experiments.sweep.workers import Pool
 
 GRID = {"horizon": [4, 8, 16], "epsilon": [0.1, 1.0]}
 CALLS = []

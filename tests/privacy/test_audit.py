@@ -17,7 +17,6 @@ from dpcvx.privacy.audit import (
     AuditResult,
     audit,
     bits,
-    broken,
     learner_outputs,
     node_outputs,
     prefix_outputs,
@@ -34,7 +33,11 @@ from dpcvx.privacy.audit.density import (
 )
 from dpcvx.privacy.audit.events import choose_event
 from dpcvx.privacy.audit.likelihood import log_ratio
-from dpcvx.privacy.audit.table import (
+from dpcvx.privacy.counters import SmoothTree, codeword_shape, tree_levels
+from dpcvx.privacy.gaussian import analytic_mu
+from dpcvx.privacy.noise import Gaussian, KNorm, Laplace
+from dpcvx.studies import broken_mechanisms as broken
+from dpcvx.studies.audit_table import (
     Case,
     Row,
     attack_rows,
@@ -47,9 +50,6 @@ from dpcvx.privacy.audit.table import (
     shipped_cases,
     simulated,
 )
-from dpcvx.privacy.counters import SmoothTree, codeword_shape, tree_levels
-from dpcvx.privacy.gaussian import analytic_mu
-from dpcvx.privacy.noise import Gaussian, KNorm, Laplace
 
 SHIPPED = list(shipped_cases(60_000, 3_000))
 BROKEN = list(broken_cases(200_000))
@@ -350,10 +350,10 @@ def test_a_shipped_mechanism_that_exceeds_and_a_broken_one_that_is_missed_are_na
 
 
 def test_command_exits_with_1_when_a_claim_is_refuted(monkeypatch, capsys):
-    monkeypatch.setattr("dpcvx.privacy.audit.table.audit_rows", lambda quick: [Row("leaks", True, 1.0, 2.0, 1.9, True)])
+    monkeypatch.setattr("dpcvx.studies.audit_table.audit_rows", lambda quick: [Row("leaks", True, 1.0, 2.0, 1.9, True)])
     assert main(["audit", "--quick"]) == 1
     assert "EXCEEDED" in capsys.readouterr().out
-    monkeypatch.setattr("dpcvx.privacy.audit.table.audit_rows", lambda quick: [Row("x", True, 1.0, 1.0, 0.9, False)])
+    monkeypatch.setattr("dpcvx.studies.audit_table.audit_rows", lambda quick: [Row("x", True, 1.0, 1.0, 0.9, False)])
     assert main(["audit"]) == 0
 
 

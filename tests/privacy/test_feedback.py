@@ -15,8 +15,8 @@ from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
 from dpcvx import LossSet, ProtocolError
-from dpcvx.learners.private_bandit import PrivateBandit
-from dpcvx.learners.scrible import RADIUS, SCRiBLe
+from dpcvx.learners.bandits.private_bandit import PrivateBandit
+from dpcvx.learners.bandits.scrible import RADIUS, SCRiBLe
 from dpcvx.privacy.audit import audit
 from dpcvx.privacy.feedback import SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.noise import SecureSource

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import HalfspaceIntersection
 
 from dpcvx import LossSet
-from dpcvx.sets.bodies import BoxBody, GeneralBody, MatrixBallBody, PointsBody
+from dpcvx.sets.shapes.bodies import BoxBody, GeneralBody, MatrixBallBody, PointsBody
 
 NORMS = (1, 2, np.inf)
 

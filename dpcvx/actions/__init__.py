@@ -1,0 +1,1 @@
+"""Finite families of actions: distributions over them, and how to explore them."""

@@ -1,0 +1,255 @@
+"""Exponential weights over the paths between two nodes of a directed acyclic graph, as indicators of their edges.
+
+Pushing the weights exp(-covector) backward makes q a Markov chain: from a node the next edge e has the probability
+t_e = exp(-c_e + b(head) - b(tail)), b(v) the logarithm of the weight of all paths from v on. With R(u, v) the
+probability to come from u to v,
+
+    E a_e = R(source, tail e) t_e,    E a_e a_f = E a_e R(head e, tail f) t_f    for e before f.
+
+Exploration is a design on a few paths. Its reach, max a'Sa for S = Sigma^+, is bounded without listing paths: with k_e
+the largest sum of S_ef over the edges f of a path through e, a'Sa is at most the sum of k_e over the edges of a, and
+the largest of those sums belongs to a longest path.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space
+
+from dpcvx.actions.families import ActionFamily, Exploration, drawn
+from dpcvx.actions.optimal_design import optimal_design
+from dpcvx.arrays import Array
+
+_ROUNDS = 8  # of looking for paths that a design reaches too far
+_TOLERANCE = 0.05  # of a design; the bound of its reach is less sharp than that
+_STARTS = 20  # random paths for each dimension, from which such paths are looked for
+_CLIMB = 30  # steps from each
+_SPREAD = 1e8  # largest ratio of the eigenvalues of a second moment
+_OUTWARD = 1 + 1e-6  # of a reach, against rounding at that ratio
+
+
+class Paths(ActionFamily):
+    """The paths from a source to a target.
+
+    Args:
+        tails, heads: numbers of the nodes at the ends of the edges.
+        source, target: nodes that a path joins.
+
+    Raises:
+        ValueError: where no path joins them, or some path has no end.
+    """
+
+    def __init__(self, tails: Array, heads: Array, source: int, target: int) -> None:
+        self.size = len(tails)
+        order = _order(tails, heads, source, target)  # of the nodes on paths: source first, target last
+        place = np.full(1 + max(tails.max(), heads.max()), -1)
+        place[order] = np.arange(len(order))
+        self._live = np.flatnonzero((place[tails] >= 0) & (place[heads] >= 0))  # edges on paths
+        self._tails, self._heads = place[tails[self._live]], place[heads[self._live]]
+        self._nodes = len(order)
+        self._out = [np.flatnonzero(self._tails == v) for v in range(self._nodes)]
+        self._in = [np.flatnonzero(self._heads == v) for v in range(self._nodes)]
+        self._count = self._counted()
+        self.log_count = math.log(self._count)
+        flow = np.zeros((self._nodes, len(self._live)))
+        flow[self._tails, np.arange(len(self._live))] += 1
+        flow[self._heads, np.arange(len(self._live))] -= 1
+        inner = flow[1:-1]  # what comes in goes out: the span of the paths
+        self._span = null_space(inner) if len(inner) else np.eye(len(self._live))
+        self.rank = self._span.shape[1]
+
+    def _counted(self) -> int:
+        ways = [0] * (self._nodes - 1) + [1]
+        for v in reversed(range(self._nodes - 1)):
+            ways[v] = sum(ways[head] for head in self._heads[self._out[v]])
+        return ways[0]
+
+    def listed(self) -> Array:
+        """All paths, one a row."""
+        ways: list[list[tuple[int, ...]]] = [[] for _ in range(self._nodes - 1)] + [[()]]
+        for v in reversed(range(self._nodes - 1)):
+            ways[v] = [(int(e), *rest) for e in self._out[v] for rest in ways[self._heads[e]]]
+        rows = np.zeros((self._count, len(self._live)))
+        for row, way in zip(rows, ways[0], strict=True):
+            row[list(way)] = 1.0
+        return self._wide(rows)
+
+    def _wide(self, vectors: Array) -> Array:
+        """Vectors over the edges on paths with zeros for the other edges."""
+        if len(self._live) == self.size:
+            return vectors
+        wide = np.zeros((*vectors.shape[:-1], self.size))
+        wide[..., self._live] = vectors
+        return wide
+
+    # the distribution
+
+    def _steps(self, covector: Array) -> Array:
+        """t: the probability of each edge at its tail."""
+        costs = covector[..., self._live]
+        ahead, steps = np.zeros((*costs.shape[:-1], self._nodes)), np.zeros(costs.shape)
+        for v in reversed(range(self._nodes - 1)):
+            edges = self._out[v]
+            scores = costs[..., edges] + ahead[..., self._heads[edges]]
+            least = scores.min(axis=-1, keepdims=True)
+            weights = np.exp(least - scores)
+            total = weights.sum(axis=-1, keepdims=True)
+            steps[..., edges] = weights / total
+            ahead[..., v] = (least - np.log(total))[..., 0]
+        return steps
+
+    def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
+        steps = self._steps(covector)
+        steps = np.broadcast_to(steps, (*shape, *steps.shape))
+
+        def onward(v: int) -> Array:
+            edges = self._out[v]
+            return np.asarray(np.eye(len(edges))[drawn(steps[..., edges], rng)])
+
+        return self._wide(self._flow(steps.shape, onward))
+
+    def mean(self, covector: Array) -> Array:
+        steps = self._steps(covector)
+        return self._wide(self._flow(steps.shape, lambda v: steps[..., self._out[v]]))
+
+    def _flow(self, shape: tuple[int, ...], onward: Callable[[int], Array]) -> Array:
+        """The unit flow that is split at node v by the shares onward(v)."""
+        flow = np.zeros(shape)
+        for v in range(self._nodes - 1):
+            coming = flow[..., self._in[v]].sum(axis=-1, keepdims=True) if v else 1.0
+            flow[..., self._out[v]] = coming * onward(v)
+        return flow
+
+    def second_moment(self, covector: Array) -> Array:
+        steps = self._steps(covector)
+        comes = np.zeros((*steps.shape[:-1], self._nodes, self._nodes))  # R
+        comes[..., -1, -1] = 1.0
+        for v in reversed(range(self._nodes - 1)):
+            edges = self._out[v]
+            comes[..., v, :] = (steps[..., edges, None] * comes[..., self._heads[edges], :]).sum(axis=-2)
+            comes[..., v, v] = 1.0
+        mean = comes[..., 0, self._tails] * steps
+        later = comes[..., self._heads[:, None], self._tails] * (mean[..., :, None] * steps[..., None, :])
+        both = later + np.swapaxes(later, -1, -2) + mean[..., None] * np.eye(len(self._live))
+        return np.swapaxes(self._wide(np.swapaxes(self._wide(both), -1, -2)), -1, -2)
+
+    def play(
+        self, covector: Array, mixing: float, exploration: Exploration, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        if exploration.points is None:
+            return super().play(covector, mixing, exploration, rng)
+        assert exploration.weights is not None
+        explores = rng.random(covector.shape[:-1]) < mixing
+        mu = np.broadcast_to(exploration.weights, (*explores.shape, len(exploration.points)))
+        action = np.where(explores[..., None], exploration.points[drawn(mu, rng)], self.sample(covector, rng))
+        return action, self.measure(covector, mixing, exploration, action)
+
+    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+        assert exploration.moment is not None
+        P = (1 - mixing) * self.second_moment(covector) + mixing * exploration.moment
+        inside = self._span.T @ P[..., self._live[:, None], self._live] @ self._span
+        along = np.linalg.solve(inside, (action[..., self._live] @ self._span)[..., None])[..., 0]
+        return self._wide(along @ self._span.T)
+
+    # exploration
+
+    def exploration(self, wanted: Any) -> Exploration:
+        if isinstance(wanted, str) and wanted == "uniform":
+            moment = self.second_moment(np.zeros(self.size))
+            return Exploration("uniform", moment, self._reach(self._inverse(moment[self._live[:, None], self._live])))
+        return super().exploration(wanted)
+
+    def design(self) -> Exploration:
+        """An optimal design on some paths, to which are added those that it reaches too far."""
+        rng = np.random.default_rng(0)
+        paths = self._random(rng)
+        for _ in range(_ROUNDS):
+            left, _, _ = np.linalg.svd(paths @ self._span, full_matrices=False)
+            weights = optimal_design(left * math.sqrt(len(paths)), _TOLERANCE)
+            paths, weights = paths[weights > 0], weights[weights > 0]
+            moment = (paths.T * weights) @ paths
+            S, chosen = self._inverse(moment), paths
+            far = self._climbed(S, np.concatenate([paths, self._random(rng)]))
+            far = far[((far @ S) * far).sum(axis=1) > self.rank * (1 + 2 * _TOLERANCE)]
+            if not len(far):
+                break
+            paths = np.unique(np.concatenate([paths, far]), axis=0)
+        wide = self._wide(chosen)
+        return Exploration("design", (wide.T * weights) @ wide, self._reach(S), weights, wide)
+
+    def _random(self, rng: np.random.Generator) -> Array:
+        """Some paths that span all of them."""
+        paths = np.zeros((0, len(self._live)))
+        while np.linalg.matrix_rank(paths @ self._span) < self.rank:
+            more = self._longest(rng.standard_normal((_STARTS * self.rank, len(self._live))))
+            paths = np.unique(np.concatenate([paths, more]), axis=0)
+        return paths
+
+    def _climbed(self, S: Array, paths: Array) -> Array:
+        """Local maxima of a'Sa: it is convex, so the best path for its gradient at a path is at least as good."""
+        for _ in range(_CLIMB):
+            before, paths = paths, np.unique(self._longest(paths @ S), axis=0)
+            if np.array_equal(before, paths):
+                break
+        return paths
+
+    def _inverse(self, moment: Array) -> Array:
+        """Sigma^+."""
+        values, vectors = np.linalg.eigh(self._span.T @ moment @ self._span)
+        if values[0] * _SPREAD <= values[-1]:
+            ratio = values[0] / values[-1]
+            raise ValueError(f"exploration hardly reaches some paths: its eigenvalues have the ratio {ratio:.2g}.")
+        root = self._span @ (vectors / np.sqrt(values))
+        return np.asarray(root @ root.T)
+
+    def _reach(self, S: Array) -> float:
+        """An upper bound of max a'Sa over the paths."""
+        row = np.arange(len(S))
+        through = self._ahead(S)[row, self._heads] + S[row, row] + self._behind(S)[row, self._tails]
+        return float(self._ahead(through[None])[0, 0]) * _OUTWARD
+
+    def _ahead(self, gains: Array) -> Array:
+        """For each row of gains of the edges, the largest sum from every node to the target."""
+        best = np.zeros((len(gains), self._nodes))
+        for v in reversed(range(self._nodes - 1)):
+            best[:, v] = (gains[:, self._out[v]] + best[:, self._heads[self._out[v]]]).max(axis=1)
+        return best
+
+    def _behind(self, gains: Array) -> Array:
+        """The same from the source to every node."""
+        best = np.zeros((len(gains), self._nodes))
+        for v in range(1, self._nodes):
+            best[:, v] = (gains[:, self._in[v]] + best[:, self._tails[self._in[v]]]).max(axis=1)
+        return best
+
+    def _longest(self, gains: Array) -> Array:
+        """The path with the largest sum for each row of gains."""
+        ahead = self._ahead(gains)
+
+        def onward(v: int) -> Array:
+            edges = self._out[v]
+            best = (gains[:, edges] + ahead[:, self._heads[edges]]).argmax(axis=1)
+            return np.asarray(np.eye(len(edges))[best])
+
+        return self._flow(gains.shape, onward)
+
+
+def _order(tails: Array, heads: Array, source: int, target: int) -> Array:
+    """The nodes on paths from the source to the target, each before those that follow it."""
+    nodes = 1 + int(max(tails.max(), heads.max()))
+    down, up = np.arange(nodes) == source, np.arange(nodes) == target
+    for _ in range(nodes):
+        np.logical_or.at(down, heads, down[tails])
+        np.logical_or.at(up, tails, up[heads])
+    if not (down & up)[[source, target]].all():
+        raise ValueError(f"No path joins the nodes {source} and {target}.")
+    on = (down & up)[tails] & (down & up)[heads]
+    depth = np.zeros(nodes, dtype=int)
+    for _ in range(nodes):
+        np.maximum.at(depth, heads[on], depth[tails[on]] + 1)
+    if depth.max(initial=0) >= nodes:
+        raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
+    kept = np.flatnonzero(down & up)
+    return np.asarray(kept[np.argsort(depth[kept], kind="stable")])

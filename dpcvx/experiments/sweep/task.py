@@ -1,0 +1,198 @@
+"""Run a task for every setting of a grid and every seed: interrupted and resumed at will, on any number of workers."""
+
+import ast
+import hashlib
+import inspect
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from dpcvx.arguments import whole
+from dpcvx.experiments.simulation import ProgressBar
+from dpcvx.experiments.sweep.folder import Row, Setting, SweepError, SweepFolder, described, identity
+from dpcvx.experiments.sweep.result import SweepResult
+from dpcvx.experiments.sweep.workers import Failure, cluster, local, packed, perform, plain
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A task, the settings in which it is run, and the seeds with which each is repeated.
+
+    Attributes:
+        task: a function `task(seed=..., **setting)` that returns a dict of names and numbers or texts, or a list of
+            such dicts; what it returns must follow from its arguments alone. A text that looks like a number is read
+            back as one, and an empty one as None. Every setting gets the same seeds, so differences between settings
+            are paired; for independent noise derive a seed from all arguments.
+        settings: a dict of names and lists of values, of which all combinations are run, or a list of dicts. A value is
+            a number, a text, a truth value or None; anything else is to be named by one of these, and made in the task.
+        seeds: how many, from 0 on, or which.
+    """
+
+    task: Callable[..., Any]
+    settings: Any
+    seeds: Any = 5
+
+    def __post_init__(self) -> None:
+        if not inspect.isfunction(self.task):
+            raise ValueError(f"task must be a function, not {self.task!r}.")
+        object.__setattr__(self, "settings", _grid(self.settings))
+        object.__setattr__(self, "seeds", _numbers(self.seeds))
+        for setting in self.settings:
+            try:
+                inspect.signature(self.task).bind(seed=0, **setting)
+            except TypeError as error:
+                name = self.task.__qualname__
+                raise ValueError(f"task {name} cannot be called with seed, {described(setting)}: {error}.") from None
+
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        progress: bool | None = None,
+    ) -> SweepResult:
+        """Run what is missing in the folder; see `sweep`."""
+        if scheduler is not None and workers is not None:
+            raise ValueError("workers is for this machine; a scheduler has its own.")
+        if workers is not None:
+            whole(workers, "workers")
+        files = SweepFolder(Path(folder))
+        payload = packed(self.task)
+        show = sys.stderr.isatty() if progress is None else progress
+        with local(workers) if scheduler is None else cluster(scheduler) as pool, files.opened(self._identity()):
+            known = {identity(setting): list(files.rows(setting)) for setting in self.settings}
+            missing = {key: set(self.seeds) - {row["seed"] for row in rows} for key, rows in known.items()}
+            units = [(s, seed) for s in self.settings for seed in self.seeds if seed in missing[identity(s)]]
+            futures = {pool.submit(perform, payload, dict(setting), seed): (setting, seed) for setting, seed in units}
+            with ProgressBar(len(units), sys.stderr if show else None) as bar:
+                for count, future in enumerate(pool.as_completed(list(futures)), start=1):
+                    setting, seed = futures.pop(future)
+                    key = identity(setting)
+                    known[key] += _gathered(future, setting, seed)
+                    missing[key].remove(seed)
+                    if not missing[key]:
+                        files.write(setting, known[key])
+                    bar.show(count)
+        rows = [{**row, **setting} for setting in self.settings for row in files.rows(setting)]
+        return SweepResult(files.path, [row for row in rows if row["seed"] in self.seeds])
+
+    def _identity(self) -> dict[str, str]:
+        """What a folder belongs to: the task by the names of its file and its own, its source without comments, and the
+        plain values of the function around it.
+        """
+        name = f"{Path(inspect.getfile(self.task)).name}:{self.task.__qualname__}"
+        try:
+            source = textwrap.dedent(inspect.getsource(self.task))
+        except OSError:  # typed at a prompt
+            source = ""
+        with suppress(SyntaxError):  # a lambda amid other words
+            source = ast.unparse(ast.parse(source))
+        enclosed = inspect.getclosurevars(self.task).nonlocals
+        source += repr(sorted((k, v) for k, v in enclosed.items() if isinstance(v, bool | int | float | str)))
+        return {"task": name, "source": hashlib.sha256(source.encode()).hexdigest()}
+
+
+def sweep(
+    task: Callable[..., Any],
+    settings: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
+    seeds: int | Iterable[int] = 5,
+    *,
+    folder: str | os.PathLike[str],
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool | None = None,
+) -> SweepResult:
+    """Run a task for every setting and seed, one CSV file for each setting, and return all rows.
+
+    The same call after an interruption, a kill included, runs only what is missing and ends with the same files, byte
+    for byte, whatever the number of workers and the order in which they finish. The folder belongs to the task: more
+    settings or seeds may be asked for later, and fewer; another task, or the same after its code was changed, is
+    refused.
+
+    Args:
+        task, settings, seeds: see `Sweep`.
+        folder: where the files are; made where it is missing.
+        workers: processes of this machine, all its cores by default, with one thread of linear algebra each.
+        scheduler: instead of them the address of a Dask scheduler, such as "tcp://host:8786". Its workers need this
+            package but no disk in common; start them with one thread each, `dask worker ADDRESS --nthreads 1`.
+        progress: whether to show a progress bar on stderr; by default where that is a terminal.
+
+    Raises:
+        SweepError: where a task raises (no further one is begun, finished settings stay, its traceback is a note of the
+            error), workers or scheduler are lost, or the folder belongs to something else.
+        ValueError: where an argument is wrong.
+        OSError: where the folder cannot be written.
+    """
+    return Sweep(task, settings, seeds).run(folder, workers=workers, scheduler=scheduler, progress=progress)
+
+
+def _grid(settings: Any) -> tuple[Setting, ...]:
+    """The settings, each with its names in order."""
+    grid = tuple(
+        {name: plain(setting[name], f"The setting {name}") for name in sorted(setting)}
+        for setting in _settings(settings)
+    )
+    if not grid:
+        raise ValueError("settings must hold at least one setting.")
+    seen: set[str] = set()
+    for setting in grid:
+        if "seed" in setting:
+            raise ValueError("settings must not have the name seed; seeds are an argument of their own.")
+        if identity(setting) in seen:
+            raise ValueError(f"settings holds {described(setting)} twice.")
+        seen.add(identity(setting))
+    return grid
+
+
+def _settings(settings: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(settings, Mapping):
+        for name, values in settings.items():
+            if not isinstance(name, str):
+                raise ValueError(f"settings must have texts as names, not {name!r}.")
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise ValueError(f"settings must give a list of values for {name}, not {values!r}.")
+        yield from (dict(zip(settings, values, strict=True)) for values in product(*settings.values()))
+        return
+    if isinstance(settings, str) or not isinstance(settings, Iterable):
+        raise ValueError(f"settings must be a dict of lists or a list of dicts, not {settings!r}.")
+    for setting in settings:
+        if not isinstance(setting, Mapping) or not all(isinstance(name, str) for name in setting):
+            raise ValueError(f"settings must be a dict of lists or a list of dicts, but it holds {setting!r}.")
+        yield setting
+
+
+def _numbers(seeds: Any) -> tuple[int, ...]:
+    if not isinstance(seeds, Iterable):
+        return tuple(range(whole(seeds, "seeds")))
+    numbers = tuple(sorted({whole(seed, "A seed", at_least=0) for seed in seeds}))
+    if not numbers:
+        raise ValueError("seeds must hold at least one seed.")
+    return numbers
+
+
+def _gathered(future: Any, setting: Setting, seed: int) -> list[Row]:
+    """The rows that a worker sent.
+
+    Raises:
+        SweepError: where the task raised or the worker was lost.
+    """
+    try:
+        outcome: list[Row] | Failure = future.result()
+    except Exception as error:  # of the process pool or of Dask: the task's own come as a Failure
+        words = " ".join(str(error).split()).partition(". ")[0].rstrip(".") or "the connection was closed"
+        raise SweepError(
+            f"A worker or the scheduler was lost, as when memory runs out, with {described({**setting, 'seed': seed})} "
+            f"({type(error).__name__}: {words}); finished settings are kept, and the same call goes on from there."
+        ) from error
+    if isinstance(outcome, Failure):
+        failed = SweepError(outcome.sentence)
+        failed.add_note(outcome.traceback)
+        raise failed
+    return outcome

@@ -1,0 +1,55 @@
+"""Which bandit learner, held for how many rounds: the one with the smallest proved bound."""
+
+from typing import Any
+
+import numpy as np
+
+from dpcvx.errors import DpcvxError
+from dpcvx.learners.bandits.bandit import Bandit
+from dpcvx.learners.bandits.exp2 import Exp2
+from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
+from dpcvx.learners.bandits.private_bandit import PrivateBandit
+from dpcvx.learners.bandits.scrible import SCRiBLe
+from dpcvx.sets import DecisionSet, LossSet
+
+_SPECIAL: tuple[type[Bandit], ...] = (Exp2, LogBarrierBandit)  # for some sets; they win a draw with SCRiBLe, for all
+
+
+def bandits(
+    decision_set: DecisionSet, loss_set: LossSet, horizon: int, seed: int | np.random.Generator | None = None
+) -> tuple[list[Bandit], list[str]]:
+    """The learners without privacy that the sets admit, and lines on why others are not among them."""
+    found: list[Bandit] = [SCRiBLe(decision_set, loss_set, horizon, seed=seed)]
+    refusals = []
+    for kind in _SPECIAL:
+        try:
+            found.insert(0, kind(decision_set, loss_set, horizon, seed=seed))
+        except (DpcvxError, ValueError) as error:
+            refusals.append(f"{kind.__name__:16s} not here: {error}")
+    return found, refusals
+
+
+def private_bandit(
+    decision_set: DecisionSet,
+    loss_set: LossSet,
+    horizon: int,
+    epsilon: float,
+    *,
+    seed: int | np.random.Generator | None = None,
+    **options: Any,
+) -> PrivateBandit:
+    """The private bandit with the smallest proved regret bound; its `summary` shows the others.
+
+    Args:
+        decision_set, loss_set, horizon: X, Y and the number of rounds.
+        epsilon: the privacy of the whole sequence of actions.
+        seed: an int or a NumPy Generator makes it a simulation.
+        **options: `noise`, `batch`, `neighbours`, `rounds_per_person`; see `PrivateBandit`.
+    """
+    own, noise = (None, None) if seed is None else np.random.default_rng(seed).spawn(2)
+    candidates, refusals = bandits(decision_set, loss_set, horizon, own)
+    made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
+    made.sort(key=lambda private: private.uncapped_bound)
+    bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]
+    made[0].comparison = (*bounds, *refusals)
+    return made[0]

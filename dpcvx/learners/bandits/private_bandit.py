@@ -1,0 +1,324 @@
+"""The reduction that makes any bandit learner private (the paper's Algorithm 4), with batches.
+
+An action is held for B rounds. Every single value is clipped to its interval over the loss set, the sum of the batch is
+released with scalar Laplace noise, and the learner sees its mean. One loss enters one release, which moves by at most
+the length of the interval: epsilon. Against oblivious losses the regret is B times that of the learner over T/B rounds
+of the averaged losses, with noise of scale D/(B epsilon), D the largest length.
+
+Vector noise is the paper's <Z, action>; it exists in simulation, for comparison, and without a bound.
+"""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dpcvx.arguments import positive, whole
+from dpcvx.arrays import Array
+from dpcvx.checkpoints.checkpoint import Lineage
+from dpcvx.errors import HorizonError, OracleError, ProtocolError
+from dpcvx.learners.bandits.bandit import Bandit, read_feedback
+from dpcvx.learners.bandits.rounded_feedback import rounded_bound
+from dpcvx.learners.player import Player
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.certificate import Certificate, counted
+from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
+from dpcvx.privacy.sensitivity import Grid, check_neighbours
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
+
+NOISES = ("scalar", "vector")
+_OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
+
+
+class Turn(NamedTuple):
+    """Where a private bandit stands: rounds that are over, and the batch at work.
+
+    Attributes:
+        played: rounds of the batch; total: the sum of their clipped feedback.
+        releasing: whether the sum is on its way to the learner; where that is interrupted, nothing follows.
+    """
+
+    rounds: int
+    played: int = 0
+    action: Array | None = None
+    interval: Interval = (0, 0)
+    total: Any = 0
+    releasing: bool = False
+
+
+class PrivateBandit(Player):
+    """Any bandit learner, made private.
+
+    Args:
+        learner: an object with `act()` and `update(value)`; with `with_noise(scale, rounds)` it is replaced by the
+            learner that this returns, whose regret bound then holds; otherwise it is used as it is, without a bound.
+        epsilon: the privacy of the whole sequence of actions.
+        loss_set, decision_set, horizon: by default those of the learner.
+        noise: "scalar", or "vector": the noise of the paper, in simulation only.
+        batch: rounds for which an action is held; "auto" takes the smallest proved bound, which is for losses fixed in
+            advance; 1 is for adversaries that react.
+        neighbours: "replace" or "zero-out".
+        rounds_per_person: rounds in which one person's data may appear.
+        seed: an int or a NumPy Generator makes it a simulation.
+    """
+
+    sees = "value"
+    comparison: tuple[str, ...] = ()  # lines on the learners among which this one was chosen
+
+    def __init__(
+        self,
+        learner: Any,
+        epsilon: float,
+        *,
+        loss_set: LossSet | None = None,
+        decision_set: DecisionSet | None = None,
+        horizon: int | None = None,
+        noise: str = "scalar",
+        batch: int | str = "auto",
+        neighbours: str = "replace",
+        rounds_per_person: int = 1,
+        seed: int | np.random.Generator | None = None,
+    ) -> None:
+        self.epsilon = positive(epsilon, "epsilon")
+        if not (callable(getattr(learner, "act", None)) and callable(getattr(learner, "update", None))):
+            raise ValueError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
+        if noise not in NOISES:
+            raise ValueError(f'noise must be "scalar" or "vector", not {noise!r}.')
+        if noise == "vector" and seed is None:
+            raise ValueError('noise="vector" exists only in simulation; give a seed, or use scalar noise.')
+        self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
+        self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
+        self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
+        self.noise, self.neighbours = noise, check_neighbours(neighbours)
+        self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
+        self.sizes = sizes_of(self.decision_set, self.loss_set)
+        self.leading: tuple[int, ...] = getattr(learner, "leading", ())
+        self._rng = None if seed is None else np.random.default_rng(seed)
+        if self._rng is None and self.leading:
+            raise ValueError("replicas are for simulation; give a seed.")
+        self._given = learner
+        self.batch = self._chosen_batch(batch)
+        self._learner = self._tuned(self.batch) if self._tunable else learner
+        self._trusted = isinstance(self._learner, Bandit)
+        self._feedback = self._noise()
+        self._turn = Turn(0)
+        self.lineage = Lineage() if self._rng is None else None
+
+    # calibration
+
+    @property
+    def _tunable(self) -> bool:
+        return hasattr(self._given, "with_noise")
+
+    def _noise(self) -> Feedback:
+        people = self.neighbours, self.rounds_per_person
+        if self._rng is None:
+            return SecureFeedback(self.loss_set, self.epsilon, self._grid(self.batch), *people)
+        kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
+        return kind(self.loss_set, self.epsilon, self._rng, *people)
+
+    @property
+    def _moved(self) -> float:
+        """How far one person moves the sum of a batch at most.
+
+        Vector noise <Z, x> has deviation sqrt(2) lambda |x|_2, as scalar noise of scale lambda |x|_2 has.
+        """
+        replace = self.neighbours == "replace"
+        one = self.sizes.feedback_range if replace else self.sizes.magnitude
+        if self.noise == "vector":
+            size = self.loss_set.diameter(1) if replace else self.loss_set.radius(1)
+            one = float(size) * self.decision_set.norm_bound(2)
+        return self.rounds_per_person * one * _OUTWARD
+
+    def _grid(self, batch: int) -> Grid:
+        return feedback_grid(self.sizes.magnitude, batch, self._moved / self.epsilon)
+
+    def _scale(self, batch: int) -> float:
+        """The largest scale of the noise on the sum of a batch; rounding its ends adds at most a unit."""
+        return (self._moved + self.rounds_per_person * self._grid(batch).step) / self.epsilon
+
+    def _tuned(self, batch: int) -> Any:
+        return self._given.with_noise(self._scale(batch) / batch, math.ceil(self.horizon / batch))
+
+    def _chosen_batch(self, batch: int | str) -> int:
+        if batch != "auto":
+            return min(whole(batch, "batch"), self.horizon)
+        # the best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain
+        ratio = math.sqrt(2) * self._moved / (max(self.sizes.magnitude, 1e-300) * self.epsilon)
+        best = max(1, round(min(ratio, self.horizon)))
+        if not self._tunable:
+            return best
+        near = {1} | {max(1, min(self.horizon, round(best * 2 ** (k / 2)))) for k in range(-4, 11)}
+        return min(sorted(near), key=lambda B: self._bound(self._tuned(B), B))
+
+    def _bound(self, tuned: Any, batch: int) -> float:
+        """B times the proved bound of a learner tuned for batches of B rounds, on the grid."""
+        # the mean of a batch stands on a finer grid than a value, but is off by as much
+        return batch * rounded_bound(
+            tuned,
+            _uncapped(tuned),
+            magnitude=self.sizes.magnitude,
+            step=self._grid(batch).step,
+            noise=self._scale(batch),
+        )
+
+    # play
+
+    @property
+    def rounds(self) -> int:
+        return self._turn.rounds
+
+    @property
+    def name(self) -> str:
+        inner = getattr(self._given, "name", type(self._given).__name__)
+        return f"private {inner}"
+
+    def _decide(self) -> Array:
+        self._check()
+        turn = self._turn
+        if turn.action is None:
+            action = self._checked(self._learner.act())
+            self._turn = turn = Turn(turn.rounds, action=action, interval=self._feedback.interval(action))
+        assert turn.action is not None
+        return turn.action.copy()
+
+    def _check(self) -> None:
+        self._feedback.check_process()
+        if self._turn.releasing:
+            raise ProtocolError("A release was interrupted; this learner releases nothing more.")
+        if self._turn.rounds >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
+
+    def _checked(self, action: Any) -> Array:
+        """The learner's action as a new array; learners of the package are trusted, of replicas one is judged."""
+        X, point = self.decision_set, np.array(action)
+        if point.dtype.kind not in "biuf":
+            raise OracleError(f"The learner's action must be an array of numbers, not {action!r}.")
+        if point.shape != (*self.leading, *X.shape):
+            raise OracleError(f"The learner played an action of shape {point.shape}; expected {X.shape}.")
+        point = point.astype(float, copy=False)
+        if self._trusted:
+            return point
+        if not np.isfinite(point).all() or not X.contains(point[0] if self.leading else point, 1e-7):
+            raise OracleError(f"The learner played a point outside the {X.name}.")
+        return point
+
+    def _learn(self, feedback: Any) -> None:
+        value = read_feedback(feedback, self.leading)
+        self._check()
+        turn = self._turn
+        total = turn.total + self._feedback.clipped(value, turn.interval)
+        rounds, played = turn.rounds + 1, turn.played + 1
+        if played < self.batch:
+            self._turn = turn._replace(rounds=rounds, played=played, total=total)
+            return
+        self._turn = turn._replace(releasing=True)  # until the learner has it: a second release would cost epsilon too
+        if rounds < self.horizon:
+            assert turn.action is not None
+            self._learner.update(self._feedback.release(total, turn.action, turn.interval) / self.batch)
+        self._turn = Turn(rounds)
+
+    # promises
+
+    @property
+    def uncapped_bound(self) -> float:
+        """B times the bound of the learner for noisy feedback on the grid; infinity where it states none."""
+        return self._bound(self._learner, self.batch) if self._tunable and self.noise == "scalar" else math.inf
+
+    @property
+    def regret_bound(self) -> RegretBound | None:
+        """The same capped by the largest regret there is; learning is what the learner pays without noise."""
+        total = self.uncapped_bound
+        if math.isinf(total):
+            return None
+        total = min(total, self.horizon * self.sizes.variation)
+        learning = min(_uncapped(self._given), total)
+        theorem = getattr(self._learner.regret_bound, "theorem", self.name)
+        return RegretBound(learning, total - learning, self.horizon, f"{theorem}; batches of {self.batch}")
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is promised about the losses, and the regret bound."""
+        bound = self.regret_bound
+        notes = () if self.batch == 1 else (f"actions are held for {self.batch} rounds: for losses fixed in advance",)
+        certificate = Certificate(
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            mechanism=f"{self.noise} noise on the feedback of {counted(self.batch, 'round')}",
+            releases_per_loss=1,
+            terms_per_prefix=1,
+            noise="Laplace",
+            scale=self._scale(self.batch),
+            prefix_deviation=math.sqrt(2) * self._scale(self.batch),
+            sensitivity=self._scale(self.batch) * self.epsilon / self.rounds_per_person,
+            sensitivity_norm=1,
+            sensitivity_kind="bound",
+            grid=self._grid(self.batch).step,
+            secure=self._rng is None,
+            horizon=self.horizon,
+            rounds=self.rounds,
+            regret_bound=None if bound is None else bound.to_dict(),
+            notes=notes,
+        )
+        if self.lineage is not None and self.lineage.rollbacks:
+            return certificate.after_rollbacks(self.lineage.rollbacks)
+        return certificate
+
+    def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
+        """A new simulation of the same settings that has seen nothing, with replicas.
+
+        Raises:
+            ValueError: where the learner itself has no method of this name.
+        """
+        if not hasattr(self._given, "simulated"):
+            raise ValueError(
+                f"The learner {type(self._given).__name__} has no method simulated(replicas, seed); give simulate a "
+                "function of a seed that makes the private learner."
+            )
+        own, noise = np.random.default_rng(seed).spawn(2)
+        return type(self)(
+            self._given.simulated(replicas, own),
+            self.epsilon,
+            loss_set=self.loss_set,
+            decision_set=self.decision_set,
+            horizon=self.horizon,
+            noise=self.noise,
+            batch=self.batch,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            seed=noise,
+        )
+
+    def summary(self) -> str:
+        """What was chosen and what is promised, in a few lines."""
+        inner = self._learner.summary() if hasattr(self._learner, "summary") else type(self._learner).__name__
+        bound = self.regret_bound
+        lines = [
+            f"{self.name} on {self.decision_set.name}",
+            f"  batch            {counted(self.batch, 'round')}",
+            f"  regret           {'no bound is stated' if bound is None else bound}",
+            *(f"  compared         {line}" for line in self.comparison),
+        ]
+        return "\n".join([*lines, inner, str(self.certificate)])
+
+    def __repr__(self) -> str:
+        return f"PrivateBandit({self.name}, round {self.rounds} of {self.horizon})"
+
+
+def _needed(given: Any, learner: Any, name: str, kind: type) -> Any:
+    """An argument, or the learner's attribute of that name."""
+    value = getattr(learner, name, None) if given is None else given
+    if value is None:
+        raise ValueError(f"{name} must be given: the learner {type(learner).__name__} has none.")
+    if not isinstance(value, kind) and kind is not int:
+        raise ValueError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
+    return value
+
+
+def _uncapped(learner: Any) -> float:
+    """A learner's proved bound before it is capped, where it says so; infinity where it states none."""
+    bound = getattr(learner, "regret_bound", None)
+    return float(getattr(learner, "uncapped_bound", math.inf if bound is None else bound.total))

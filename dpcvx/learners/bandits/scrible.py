@@ -1,0 +1,266 @@
+"""SCRiBLe (Abernethy, Hazan, Rakhlin): barrier FTRL that plays in the Dikin ellipsoid, on any convex body.
+
+With H = C C' the Hessian of the barrier at the point w, on the n-dimensional affine hull, and a unit vector u,
+
+    play w + C'^-1 u, see v, estimate the loss by n v C u,
+
+which is unbiased on the tangent space, since E[u u'] = I/n and E u = 0. The estimate has dual local norm n |v|. The
+next point is the argmin of eta <sum of estimates, w> + R(w), by at least one Newton step in every round and more while
+the decrement exceeds 1/12; rounds with eta n |v| >= 1/8 go on to 1e-6. One factorisation serves the sample at a point
+and the step from it, and since H^-1 C u = C'^-1 u is the displacement that was played, so does one solution.
+
+Who chooses losses after seeing the action can drive w to the boundary exponentially fast, where arithmetic ends. An
+estimate that would take it so far is dropped; against losses fixed in advance the sum stays below (nu T log T)^(1/2)/n
+in expectation, far from there.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import blas
+
+from dpcvx.arguments import positive
+from dpcvx.arrays import Array
+from dpcvx.learners.bandits.bandit import Bandit
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.geometry.batch_newton import minimise_all
+from dpcvx.sets.geometry.charts import Chart, Factor
+from dpcvx.sets.geometry.dikin import DikinEllipsoid
+from dpcvx.sets.geometry.newton import minimise
+
+RADIUS = 1 - 1e-9  # of the ellipsoid that is played on, against rounding
+DECREMENT = 1 / 12  # above which another Newton step follows
+EXACT = 1e-6  # the same after a large step
+LARGE = 1 / 8  # eta n |v| from which on a step counts as large
+FULL = 1 / 4  # decrement below which a Newton step is not damped
+FAR = 1e6  # eta times the sum of estimates, in the norm of the centre: beyond it, next to the boundary, rounding rules
+_NEWTON = 100
+_HUGE = 1e100
+SAMPLING = {"direction": "sphere", "cholesky": "cholesky", "eigen": "eigen"}  # and what Dikin ellipsoids call it
+PLAYS = ("points", "vertices")
+
+
+class Iterate(NamedTuple):
+    """A point of barrier FTRL on joint coordinates, factorised, and the way on from it.
+
+    Attributes:
+        linear: eta times the sum of the estimates.
+        step: what a Newton step on <linear, z> + F subtracts from z.
+        left: the Newton decrement, or an upper bound of it.
+        mean: of the past feedback.
+    """
+
+    z: Array
+    factor: Factor
+    linear: Array
+    step: Array
+    left: Any
+    mean: Any
+
+
+Pushed = tuple[Array, Array, Array, Any]  # z, linear, step and left of an iterate whose sum has just grown
+
+
+class SCRiBLe(Bandit):
+    """Barrier FTRL with Dikin-ellipsoid sampling.
+
+    Args:
+        decision_set, loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
+        sampling: "direction" (uniform on the ellipsoid), "cholesky" or "eigen" (one of its 2 n poles).
+        baseline: whether to subtract the mean of the past feedback from it: unbiased, and less variance in practice;
+            the bound then has 2 M for M.
+        play: "points", or "vertices": a random vertex whose mean is the point (polytopes, and sets with a sampler).
+        learning_rate: eta; by default the one of the theorem.
+    """
+
+    _theorem = "SCRiBLe with one Newton step: nu log T/eta + 1.21 eta n^2 T V + 3.75 M eta^2 n^2 T V + 4 M"
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int,
+        *,
+        sampling: str = "direction",
+        baseline: bool = False,
+        play: str = "points",
+        learning_rate: float | None = None,
+        noise_scale: float = 0.0,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
+        if sampling not in SAMPLING:
+            raise ValueError(f"sampling must be one of {', '.join(SAMPLING)}, not {sampling!r}.")
+        if play not in PLAYS:
+            raise ValueError(f'play must be "points" or "vertices", not {play!r}.')
+        self.sampling, self.baseline, self.play = sampling, bool(baseline), play
+        self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
+        self.learning_rate = self._given_rate or self._tuned_rate()
+        self._chart = chart = decision_set.chart
+        self._gain = self.learning_rate * chart.dim / RADIUS**2  # eta times the estimate of feedback 1, over C u
+        if chart.dim:
+            z = linear = np.zeros((*self.leading, chart.size))
+            self._over = (0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
+        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and C u of the last action, |u| = RADIUS
+
+    @property
+    def _magnitude(self) -> float:
+        """M: the largest feedback, less the baseline."""
+        return self.sizes.magnitude * (2 if self.baseline else 1)
+
+    @property
+    def _noise_reach(self) -> float:
+        """b: what the noise exceeds in one round with probability T^-2."""
+        return 2 * self.noise_scale * math.log(max(self.horizon, 2))
+
+    @property
+    def _second_moment(self) -> float:
+        """V: an upper bound of the mean square of the feedback."""
+        return self._magnitude**2 + 2 * self.noise_scale**2
+
+    @property
+    def _range(self) -> float:
+        """nu log T: of the barrier, up to the comparator moved inward by 1/T."""
+        return self.decision_set.nu * math.log(max(self.horizon, 2))
+
+    def _tuned_rate(self) -> float:
+        n, largest = self.decision_set.dim, self._magnitude + self._noise_reach
+        if not n or not largest:
+            return 1.0
+        return min(math.sqrt(self._range / (n * n * self.horizon * self._second_moment)), 1 / (2 * n * largest))
+
+    @property
+    def uncapped_bound(self) -> float:
+        n, M, T, eta = self.decision_set.dim, self.sizes.magnitude, self.horizon, self.learning_rate
+        if not n:
+            return 0.0
+        if eta * n * (self._magnitude + self._noise_reach) > 0.5 * (1 + 1e-12):
+            return math.inf
+        second = eta * n * n * T * self._second_moment
+        ends = 2 * M * (2 if self.noise_scale else 1)  # the comparator moved inward; noise beyond its reach
+        return self._range / eta + 1.21 * second + 3.75 * M * eta * second + ends
+
+    @property
+    def ellipsoid(self) -> DikinEllipsoid:
+        """The Dikin ellipsoid from which the next action is drawn; `poles` lists the choices of "cholesky", "eigen"."""
+        X = self.decision_set
+        return DikinEllipsoid(X.chart, self._state.factor, X.unflatten, X.flatten)
+
+    def _play(self) -> Array:
+        X, chart = self.decision_set, self._chart
+        if not chart.dim:
+            return X.unflatten(np.broadcast_to(chart.x0, (*self.leading, X.size)).copy())
+        at: Iterate = self._state
+        if self.sampling == "direction":
+            displacement, measure = at.factor.sample(self._rng, RADIUS)
+        else:
+            u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
+            u *= RADIUS
+            displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
+        if chart.auxiliaries:
+            self._drawn = displacement, chart.joint(measure)
+            point = X.unflatten(chart.point(at.z) + chart.push(displacement))
+        else:
+            self._drawn = displacement, measure
+            point = X.unflatten(chart.point(at.z + displacement))
+        if self.play == "points":
+            return point
+        if not self.leading:
+            return X.sample_vertex(point, self._rng)
+        return np.stack([X.sample_vertex(one, self._rng) for one in point])
+
+    def _take(self, value: Any) -> Iterate | None:
+        at = self._state
+        if at is None:
+            return None
+        mean = at.mean
+        if self.baseline:
+            M = self.sizes.magnitude
+            value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
+        if self.leading:  # NumPy warns where numbers overflow, BLAS does not; far smaller ones are dropped already
+            value = np.minimum(np.maximum(value, -_HUGE), _HUGE)
+        along = self._gain * value
+        large = abs(along) >= LARGE
+        if self.leading:
+            return _settle_all(self._chart, self._pushed(at, along[:, None]), np.where(large, EXACT, DECREMENT), mean)
+        return _settle(self._chart, self._pushed(at, float(along)), EXACT if large else DECREMENT, mean)
+
+    def _pushed(self, at: Iterate, along: Any) -> Pushed:
+        """The iterate with eta times the estimate, which is `along` times C u, added to the sum, at the same point."""
+        assert self._drawn is not None
+        displacement, measure = self._drawn
+        linear = _moved(at.linear, along, measure)
+        if self.leading:
+            near = _norm(linear, linear) <= FAR
+            if not near.all():
+                return self._pushed(at, np.where(near[:, None], along, 0.0))
+        elif not blas.ddot(linear, linear) <= FAR**2:
+            return self._pushed(at, 0.0)
+        solution = at.factor.solve(measure) if self._chart.auxiliaries else displacement
+        step = _moved(at.step, along, solution)
+        left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
+        return at.z, linear, step, left
+
+    def _own(self) -> dict[str, Any]:
+        return {
+            "sampling": self.sampling,
+            "baseline": self.baseline,
+            "play": self.play,
+            "learning_rate": self._given_rate,
+        }
+
+    def _details(self) -> list[str]:
+        return [f"  plays            {self.play} by {self.sampling}, learning rate {self.learning_rate:.6g}"]
+
+
+def _moved(vector: Array, along: Any, direction: Array) -> Array:
+    """vector + along direction, for each replica."""
+    if vector.ndim == 1:
+        return blas.daxpy(direction, vector.copy(), a=along)  # type: ignore[no-any-return]  # BLAS is untyped
+    return np.asarray(vector + along * direction)
+
+
+def _norm(covector: Array, vector: Array) -> Any:
+    """<covector, vector>^(1/2), for each replica."""
+    if covector.ndim == 1:
+        square = blas.ddot(covector, vector)
+        return math.sqrt(square) if square > 0 else 0.0
+    return np.sqrt(np.maximum((covector * vector).sum(axis=-1), 0.0))
+
+
+def _settle(chart: Chart, pushed: Pushed, threshold: float, mean: Any) -> Iterate:
+    """Newton steps toward the argmin: one, and more until the decrement is below the threshold."""
+    z, linear, step, left = pushed
+    for _ in range(_NEWTON):
+        z = z - step if left < FULL else z - step / (1 + left)
+        at = _iterate(chart, z, linear, mean)
+        step, left = at.step, at.left
+        if left <= threshold:
+            return at
+    return _iterate(chart, minimise(chart, linear[chart.auxiliaries :]).z, linear, mean)
+
+
+def _settle_all(chart: Chart, pushed: Pushed, threshold: Array, mean: Any) -> Iterate:
+    """The same for replicas, each by itself."""
+    z, linear, step, left = pushed
+    going = np.ones(len(z), dtype=bool)
+    for _ in range(_NEWTON):
+        damping = np.where(left < FULL, 1.0, 1 + left)
+        z = z - step * (going / damping)[:, None]
+        at = _iterate(chart, z, linear, mean)
+        step, left = at.step, at.left
+        going = ~(left <= threshold)
+        if not going.any():
+            return at
+    z[going] = minimise_all(chart, linear[going, chart.auxiliaries :])
+    return _iterate(chart, z, linear, mean)
+
+
+def _iterate(chart: Chart, z: Array, linear: Array, mean: Any) -> Iterate:
+    """The point z, factorised, with the Newton step from there."""
+    factor = chart.factor(z)
+    gradient = linear + factor.gradient
+    step = factor.solve(gradient)
+    return Iterate(z, factor, linear, step, _norm(gradient, step), mean)

@@ -1,0 +1,1 @@
+"""Learners that see the whole loss vector, through private sums alone."""

@@ -1,0 +1,160 @@
+"""Follow the regularised leader on private sums (the paper's Algorithm 1, with corrected constants)."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Unpack
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.learners.full_information.learner import FullInformation, PrivacyOptions
+from dpcvx.learners.full_information.mean_width import mean_width
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.regularizers import Barrier, Entropy, Euclidean, HasArgmin, OwnRegularizer, Regularizer
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import Sizes
+
+REGULARIZERS: dict[str, type[Regularizer]] = {"euclidean": Euclidean, "entropy": Entropy, "barrier": Barrier}
+_RATES = (1e-100, 1e100)  # of learning rates that may be given
+_TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
+
+
+class FTRL(FullInformation):
+    """x_t = argmin eta <L, x> + R(x) over X, L the private sum of the losses before round t.
+
+    Args:
+        decision_set, loss_set, horizon, epsilon, delta, seed, replicas, **privacy: see `FullInformation`.
+        regularizer: "euclidean", "entropy" (nonnegative sets), "barrier", an own object with `argmin(covector)` (see
+            `OwnRegularizer`), or "auto": the smallest proved bound, which `summary` shows beside the others.
+        learning_rate: eta; by default the one with the least bound.
+
+    Raises:
+        UnsupportedConeError: where the set does not admit the regulariser.
+    """
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        regularizer: str | Regularizer | HasArgmin = "auto",
+        learning_rate: float | None = None,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+        **privacy: Unpack[PrivacyOptions],
+    ) -> None:
+        if learning_rate is not None and not (
+            isinstance(learning_rate, Real) and _RATES[0] <= learning_rate <= _RATES[1]
+        ):
+            raise ValueError(
+                f"learning_rate must be a number between {_RATES[0]} and {_RATES[1]}, not {learning_rate!r}."
+            )
+        super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
+        self._given_rate = learning_rate
+        self.comparison: tuple[Candidate, ...] = ()
+        self.regularizer = self._named(regularizer)
+        self._last: Array | None = None
+        _ = self._tuned
+
+    def _named(self, regularizer: Any) -> Regularizer:
+        if isinstance(regularizer, Regularizer):
+            if regularizer.decision_set is not self.decision_set or regularizer.loss_set is not self.loss_set:
+                raise ValueError("The regularizer was made for another decision set or loss set.")
+            return regularizer
+        if not isinstance(regularizer, str):
+            return OwnRegularizer(self.sizes, regularizer)
+        if regularizer == "auto":
+            self.comparison = compare(self.sizes, self.horizon or _TYPICAL, self.noise)
+            best = self.comparison[0].regularizer
+            if best is None:
+                raise OracleError("No regulariser is admissible here: " + "; ".join(c.reason for c in self.comparison))
+            return best
+        if regularizer not in REGULARIZERS:
+            raise ValueError(f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}.")
+        return REGULARIZERS[regularizer](self.sizes)
+
+    def _tune(self, horizon: int) -> float:
+        return self._given_rate or self.regularizer.learning_rate(horizon)
+
+    @property
+    def learning_rate(self) -> float:
+        """eta of the present epoch."""
+        return float(self._tuned.constants)
+
+    def _answer(self, prefix: Array, constants: float) -> Array:
+        action = self.regularizer.argmin(constants * prefix, self._last)
+        if self.regularizer.warm:
+            self._last = action.copy()
+        return action
+
+    def _epoch_bound(self, constants: float) -> RegretBound | None:
+        parts = bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, constants)
+        return None if parts is None else self._proved(*parts, f"FTRL: {self.regularizer.theorem} + E max <Z, x>")
+
+    def _own(self) -> dict[str, Any]:
+        return {"regularizer": self.regularizer, "learning_rate": self._given_rate}
+
+    def _details(self) -> list[str]:
+        lines = [f"  regularizer      {self.regularizer.name}, learning rate {self.learning_rate:.6g}"]
+        return lines + [f"  compared         {candidate}" for candidate in self.comparison]
+
+    def _unproved(self) -> str:
+        if isinstance(self.regularizer, Barrier):
+            return "the learning rate is too large for the barrier"
+        return f"the regularizer {self.regularizer.name} does not state its range and dual_norm"
+
+
+def bound(
+    sizes: Sizes, regularizer: Regularizer, horizon: int, noise: PrefixNoise | None, learning_rate: float
+) -> tuple[float, float] | None:
+    """What learning and noise cost in one epoch of FTRL; None where the regulariser proves nothing."""
+    learning = regularizer.learning_bound(horizon, learning_rate)
+    if not np.isfinite(learning):
+        return None
+    price = 0.0
+    if noise is not None:
+        price = mean_width(sizes, noise)
+        # The refined form needs one law at every time, or Z_t = s_t g with a Gaussian g and s_t growing to s: the noise
+        # then costs the integral of -E <g, x(L + s g)> ds, where Stein's lemma gives -E <g, x> = -s E div x(L), at most
+        # eta s times the trace of the inverse of R'': the same numbers as for one law.
+        if noise.constant or noise.gaussian:
+            price = min(price, regularizer.noise_bound(noise, learning_rate))
+    return learning, price
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A regulariser with its bound at the best step size, or the reason why it is out."""
+
+    name: str
+    regularizer: Regularizer | None
+    learning: float = float("inf")
+    privacy: float = 0.0
+    reason: str = ""
+
+    @property
+    def total(self) -> float:
+        return self.learning + self.privacy
+
+    def __str__(self) -> str:
+        parts = f"{self.total:.6g} = {self.learning:.6g} (learning) + {self.privacy:.6g} (privacy)"
+        return f"{self.name}: {self.reason or parts}"
+
+
+def compare(sizes: Sizes, horizon: int, noise: PrefixNoise | None) -> tuple[Candidate, ...]:
+    """All regularisers that the set admits, by their proved bounds, the smallest first."""
+    found = []
+    for name, kind in REGULARIZERS.items():
+        try:
+            regularizer = kind(sizes)
+            parts = bound(sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
+        except (UnsupportedConeError, OracleError) as error:
+            found.append(Candidate(name, None, reason=str(error)))
+        else:
+            found.append(Candidate(name, regularizer, *(parts or ())))
+    return tuple(sorted(found, key=lambda candidate: candidate.total))

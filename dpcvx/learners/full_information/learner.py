@@ -1,0 +1,202 @@
+"""What FTRL and FTPL share: noisy sums of the losses in, actions out, epochs, certificate and bound."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypedDict, Unpack
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.checkpoints.checkpoint import Lineage
+from dpcvx.learners.player import Player
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.exact_sums import ExactSums
+from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.privacy.running_sums import RunningSums
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
+
+
+class PrivacyOptions(TypedDict, total=False):
+    """How losses become noisy sums; see `PrivateSums`."""
+
+    counter: str | None
+    noise: str | None
+    neighbours: str
+    rounds_per_person: int
+    calibration: str
+    on_violation: str
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a learner was tuned to in an epoch of its sums, and the bound over all epochs up to its end."""
+
+    number: int
+    constants: Any
+    bound: RegretBound | None
+
+
+class FullInformation(Player):
+    """A learner that sees the whole loss vector after each round, through private sums alone.
+
+    Args:
+        decision_set: X, where actions lie.
+        loss_set: Y, where losses lie. For convex losses it bounds their gradients, and `update` takes the gradient at
+            the action. Privacy holds then as well; the regret bound is proved for losses fixed in advance, which
+            gradients at actions are not.
+        horizon: number of rounds T, or None for epochs of doubling length.
+        epsilon, delta: the privacy of the whole sequence of actions; `epsilon=None` is the learner without privacy.
+        seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
+        replicas: in simulation, independent replicas on a leading axis of actions (and, if wanted, of losses).
+        **privacy: `counter`, `noise`, `neighbours`, `rounds_per_person`, `calibration`, `on_violation`; see
+            `PrivateSums`.
+    """
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+        **privacy: Unpack[PrivacyOptions],
+    ) -> None:
+        unknown = sorted(privacy.keys() - PrivacyOptions.__annotations__.keys())
+        if unknown:
+            known = ", ".join(PrivacyOptions.__annotations__)
+            raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
+        self.sizes = sizes_of(decision_set, loss_set)
+        self.decision_set, self.loss_set = decision_set, loss_set
+        self._settings: dict[str, Any] = {"horizon": horizon, "epsilon": epsilon, "delta": delta, **privacy}
+        streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)
+        self._rng = np.random.default_rng(streams[1])
+        self._sums: RunningSums
+        if epsilon is None:
+            if delta:
+                raise ValueError(f"delta = {delta} without epsilon; give both, or neither for no privacy.")
+            options = {"on_violation": privacy.get("on_violation", "clip")}
+            extra = sorted(privacy.keys() - options.keys())
+            if extra:
+                raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
+            self._sums = ExactSums(loss_set, horizon, replicas=replicas, **options)
+        else:
+            self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=streams[0], replicas=replicas, **privacy)
+            self.lineage = Lineage() if seed is None else None
+        self._epoch: Epoch | None = None
+
+    @property
+    def horizon(self) -> int | None:
+        """Number of rounds, or None."""
+        return self._sums.horizon
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that are over."""
+        return self._sums.rounds
+
+    def _decide(self) -> Array:
+        return self._answer(self._sums.prefix, self._tuned.constants)
+
+    def _learn(self, feedback: Any) -> None:
+        self._sums.update(feedback)
+
+    @property
+    def _tuned(self) -> "Epoch":
+        """The constants of the present epoch; a new epoch of the sums is tuned for here, in one assignment."""
+        epoch = self._epoch
+        if epoch is None or epoch.number != self._sums.epoch:
+            constants = self._tune(self._sums.epoch_horizon)
+            bound = self._epoch_bound(constants)
+            if epoch is not None and epoch.bound is not None and bound is not None:
+                bound = epoch.bound + bound
+            self._epoch = epoch = Epoch(self._sums.epoch, constants, bound)
+        return epoch
+
+    @abstractmethod
+    def _answer(self, prefix: Array, constants: Any) -> Array:
+        """The action for a released sum."""
+
+    @abstractmethod
+    def _tune(self, horizon: int) -> Any:
+        """The constants of an epoch of that many rounds; all of them public."""
+
+    @abstractmethod
+    def _epoch_bound(self, constants: Any) -> RegretBound | None:
+        """The bound over the present epoch for these constants."""
+
+    @property
+    def regret_bound(self) -> RegretBound | None:
+        """The proved bound over the horizon; without one, over the epochs up to the end of the present one."""
+        return self._tuned.bound
+
+    def _proved(self, learning: float, price: float, theorem: str) -> RegretBound:
+        """A bound of the present epoch, with what rounding to the grid costs, and never above the largest regret."""
+        horizon = self._sums.epoch_horizon
+        price += horizon * self._sums.rounding * self.sizes.one_norm_diameter
+        largest = horizon * self.sizes.variation
+        learning = min(learning, largest)
+        return RegretBound(learning, min(price, largest - learning), horizon, theorem)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is promised about the losses, and the regret bound."""
+        bound = self.regret_bound
+        certificate = replace(self._sums.certificate, regret_bound=None if bound is None else bound.to_dict())
+        if self.lineage is not None and self.lineage.rollbacks:
+            return certificate.after_rollbacks(self.lineage.rollbacks)
+        return certificate
+
+    @property
+    def noise(self) -> PrefixNoise | None:
+        """The noise on the worst sum of the present epoch; None without privacy."""
+        return self._sums.noise
+
+    def with_epsilon(self, epsilon: float | None) -> Self:
+        """A new simulation of one replica with another epsilon and otherwise the same settings."""
+        settings = {**self._settings, "epsilon": epsilon}
+        return type(self)(self.decision_set, self.loss_set, seed=0, **self._own(), **settings)
+
+    def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
+        """A new learner of the same settings that has seen nothing: a simulation with replicas."""
+        return type(self)(
+            self.decision_set, self.loss_set, seed=seed, replicas=replicas, **self._own(), **self._settings
+        )
+
+    def _own(self) -> dict[str, Any]:
+        """Arguments of the constructor that only this kind of learner has."""
+        return {}
+
+    def summary(self) -> str:
+        """What was chosen and what is promised, in a few lines."""
+        bound = self.regret_bound
+        lines = [
+            f"{self.name} on {self.decision_set.name}, dimension {self.decision_set.dim}",
+            *self._details(),
+            f"  regret           {'no bound: ' + self._unproved() if bound is None else bound}",
+        ]
+        if bound is not None:
+            lines.append(f"  theorem          {bound.theorem}; against oblivious losses")
+        return "\n".join([*lines, str(self.certificate)])
+
+    @abstractmethod
+    def _details(self) -> list[str]:
+        """Lines of the summary on what this learner chose."""
+
+    def _unproved(self) -> str:
+        """Why there is no bound, where there is none."""
+        return "none is proved"
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.decision_set.name}, round {self.rounds} of {self.horizon or 'any number'})"

@@ -1,0 +1,126 @@
+"""From cvxpy constraints to the conic form, by cvxpy's own canonicalisation for Clarabel.
+
+A fresh variable z without attributes, tied to the user's by z == vec(x), carries it through: the rows of that
+equality are the affine map from canonical columns to x, whatever attributes did to the variable on the way. They are
+read off and removed.
+"""
+
+import warnings
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array
+from dpcvx.barriers import Cone, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
+from dpcvx.errors import DeclarationError, UnsupportedConeError
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.declaration import Declaration
+
+
+def lift(declaration: Declaration) -> ConicSet:
+    """The conic form of a declaration, as cvxpy makes it."""
+    x = declaration.variable
+    z = cp.Variable(x.size)
+    tie = z == cp.vec(x, order="F")
+    problem = cp.Problem(cp.Minimize(0), [*declaration.constraints, tie])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Reading from a sparse CVXPY expression")
+        warnings.filterwarnings("ignore", message=".*SCIPY backend")  # arrays of three and more axes
+        try:
+            data, _, inverse = problem.get_problem_data(cp.CLARABEL)
+        except cp.SolverError as error:
+            raise UnsupportedConeError(f"cvxpy found no conic form of these constraints: {error}") from error
+    program = data["param_prob"]
+    owner, block = _owners([*declaration.constraints, tie], program, inverse)
+    tied = owner == len(declaration.constraints)
+    A, b = sparse.csr_array(data["A"]), np.asarray(data["b"], dtype=float)
+    A.eliminate_zeros()
+    copied = np.zeros(A.shape[1], dtype=bool)
+    first = program.var_id_to_col[z.id]
+    copied[first : first + z.size] = True
+    # the tie reads D z + R v = r with D = +-identity, so x = z = D (r - R v)
+    sign = A[tied][:, copied].diagonal()
+    P = sparse.csr_array(sparse.diags_array(-sign) @ A[tied][:, ~copied])
+    offset = sign * b[tied]
+    A, b = sparse.csr_array(A[~tied][:, ~copied]), b[~tied]
+    _check_numbers(declaration, A, b, owner[~tied], int(data["dims"].zero) - x.size)
+
+    dims = data["dims"]
+    zero = int(dims.zero) - x.size
+    source = _spread_owners(owner[~tied], block[~tied], A, P)
+    return ConicSet(
+        A=A[zero:],
+        b=b[zero:],
+        cones=Product(_cones(dims)),
+        source=source[zero:],
+        E=A[:zero],
+        e=b[:zero],
+        equality_source=source[:zero],
+        P=P,
+        offset=offset,
+    )
+
+
+def _check_numbers(declaration: Declaration, A: sparse.csr_array, b: Array, owner: Array, equalities: int) -> None:
+    """Refuse NaN anywhere, and infinities anywhere but as the bound of an inequality."""
+    bad = np.isnan(b) | (np.isinf(b) & (np.arange(len(b)) < equalities))
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    bad[rows[~np.isfinite(A.data)]] = True
+    if bad.any():
+        source = int(owner[np.flatnonzero(bad)[0]])
+        name = declaration.names[source] if 0 <= source < len(declaration.names) else declaration.attribute_name
+        raise DeclarationError(f"{name} holds NaN or an infinite number.")
+
+
+def _cones(dims: Any) -> list[Cone]:
+    """The cones behind cvxpy's dimensions, equal neighbours stacked."""
+    cones: list[Cone] = [Nonnegative(int(dims.nonneg))]
+    for block in map(int, dims.soc):
+        last = cones[-1]
+        if block == 1:
+            cones.append(Nonnegative(1))
+        elif isinstance(last, SecondOrder) and last.block == block:
+            cones[-1] = SecondOrder(last.count + 1, block)
+        else:
+            cones.append(SecondOrder(1, block))
+    for order in map(int, dims.psd):
+        cones.append(Nonnegative(1) if order == 1 else Semidefinite(1, order))
+    cones.append(Exponential(int(dims.exp)))
+    if dims.p3d:
+        cones.append(Power(np.array([[a, 1 - a] for a in dims.p3d])))
+    cones.extend(Power(np.array([list(exponents)])) for exponents in dims.pnd)
+    return cones
+
+
+def _owners(constraints: list[cp.Constraint], program: Any, inverse: Any) -> tuple[Array, Array]:
+    """For each row the constraint behind it where cvxpy knows it, otherwise -1; and its canonical constraint."""
+    place = {c.id: k for k, c in enumerate(constraints)}
+    for step in inverse:
+        mapped = getattr(step, "cons_id_map", None)
+        if mapped:
+            place = {mapped.get(key, key): k for key, k in place.items()}
+    sizes = np.array([int(c.size) for c in program.constraints])
+    owner = np.array([place.get(c.id, -1) for c in program.constraints])
+    return np.repeat(owner, sizes), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _spread_owners(owner: Array, block: Array, A: sparse.csr_array, P: sparse.csr_array) -> Array:
+    """Name an atom's blocks after the constraint with which they share an auxiliary column; the rest are attributes."""
+    blocks = int(block.max(initial=-1)) + 1
+    named = np.full(blocks, -1)
+    np.maximum.at(named, block, owner)
+    auxiliary = np.asarray(abs(P).sum(axis=0)).ravel() == 0
+    gather = sparse.csr_array((np.ones(len(block)), (block, np.arange(len(block)))), shape=(blocks, len(block)))
+    shared = sparse.csr_array(gather @ abs(A[:, auxiliary]))
+    rows = np.repeat(np.arange(blocks), np.diff(shared.indptr))
+    while True:
+        column = np.full(shared.shape[1], -1)
+        np.maximum.at(column, shared.indices, named[rows])
+        reached = np.full(blocks, -1)
+        np.maximum.at(reached, rows, column[shared.indices])
+        new = (named < 0) & (reached >= 0)
+        if not new.any():
+            return named[block]
+        named[new] = reached[new]

@@ -1,0 +1,274 @@
+"""The dense chart: any cones, any equalities, LAPACK; for sets of moderate dimension."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas, lapack
+
+from dpcvx.arrays import Array
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.geometry.charts.chart import Chart, Factor
+
+_PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
+_RANK = 1e-11  # relative size below which a direction counts as zero
+
+
+class TangentSpace:
+    """Orthonormal coordinates of the solutions of E v = e, auxiliary directions first; made once for each set."""
+
+    def __init__(self, conic: ConicSet) -> None:
+        k = conic.columns
+        Z = np.eye(k)
+        if conic.E.shape[0]:
+            Q, R, _ = scipy.linalg.qr(conic.E.toarray().T, pivoting=True)
+            diagonal = np.abs(np.diagonal(R))
+            rank = int((diagonal > _RANK * diagonal[0]).sum())
+            Z = Q[:, rank:].copy()
+            Z[np.linalg.norm(Z, axis=1) <= _RANK] = 0.0  # coordinates that do not move
+        P = conic.P.toarray()
+        size = np.linalg.norm(P, axis=1, keepdims=True)
+        image = (P / np.where(size > 0, size, 1)) @ Z  # ranks do not see the units of x
+        _, values, rows = np.linalg.svd(image)
+        self.dim = int((values > _RANK * max(1.0, values[0] if len(values) else 0.0)).sum()) if image.size else 0
+        self.auxiliaries = Z.shape[1] - self.dim
+        self.W = Z @ np.concatenate([rows[self.dim :], rows[: self.dim]]).T
+        self.A = conic.A @ self.W
+
+
+class DenseFactor(Factor):
+    """Cholesky factor of the joint Hessian at one point; its last block is the factor of the Schur complement."""
+
+    def __init__(self, chart: "DenseChart", z: Array, accurate: bool) -> None:
+        self.z = z
+        self.gradient, M = chart.derivatives(z)
+        self.L = _lower_by_qr(M) if accurate else _lower(M)  # by QR half the digits of H are lost, not all
+        u = chart.auxiliaries
+        self.dim = chart.dim
+        self.C = np.asfortranarray(self.L[u:, u:]) if u else self.L
+
+    def solve(self, g: Array) -> Array:
+        if g.ndim == 1:
+            half = lapack.dtrtrs(self.L, g, lower=1)[0]
+            return lapack.dtrtrs(self.L, half, lower=1, trans=1, overwrite_b=1)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
+        return _divide(self.L, _divide(self.L, g), transposed=1)
+
+    def solve_schur(self, c: Array) -> Array:
+        return _divide(self.C, _divide(self.C, c), transposed=1)
+
+    def half_solve(self, w: Array) -> Array:
+        return _divide(self.C, w, transposed=1)
+
+    def half_apply(self, w: Array) -> Array:
+        if w.ndim == 1:
+            return blas.dtrmv(self.C, w, lower=1)  # type: ignore[no-any-return]  # BLAS is untyped
+        return np.asarray(w @ np.tril(self.C).T)
+
+    def apply(self, d: Array) -> Array:
+        return self.half_apply(d @ np.tril(self.C))
+
+
+class DenseFactors(Factor):
+    """The same at a batch of points, and where there are no coordinates."""
+
+    def __init__(self, chart: "DenseChart", z: Array) -> None:
+        self.z, self._chart = z, chart
+        self._slack = chart.slack(z)
+        self.gradient = chart.gradient_of(chart.cones.gradient(self._slack))
+        self.dim, self._auxiliaries = chart.dim, chart.auxiliaries
+
+    @cached_property
+    def L(self) -> Array:
+        """Lower triangles with L L' = H, on first use."""
+        try:
+            return np.linalg.cholesky(self._chart.hessians(self._slack))
+        except np.linalg.LinAlgError:
+            return _lower_by_qr(self._chart.cones.half(self._slack, self._chart.G))
+
+    @cached_property
+    def _entries(self) -> Array:
+        """L with the batch on the last axes, where one operation on an entry of all matrices runs along memory."""
+        axes = range(self.L.ndim)
+        return self.L.transpose((*axes[-2:], *axes[:-2])).copy()
+
+    @property
+    def C(self) -> Array:
+        return self.L[..., self._auxiliaries :, self._auxiliaries :]
+
+    @property
+    def _schur_entries(self) -> Array:
+        return self._entries[self._auxiliaries :, self._auxiliaries :]
+
+    def solve(self, g: Array) -> Array:
+        return _back(self._entries, _forth(self._entries, g))
+
+    def solve_schur(self, c: Array) -> Array:
+        return _back(self._schur_entries, _forth(self._schur_entries, c))
+
+    def half_solve(self, w: Array) -> Array:
+        return _back(self._schur_entries, w)
+
+    def half_apply(self, w: Array) -> Array:
+        return np.asarray((self.C @ w[..., None])[..., 0])
+
+    def apply(self, d: Array) -> Array:
+        return self.half_apply((_transposed(self.C) @ d[..., None])[..., 0])
+
+
+class DenseChart(Chart):
+    """z scaled so that the joint Hessian at the centre is the identity."""
+
+    def __init__(self, conic: ConicSet, tangent: TangentSpace, v0: Array) -> None:
+        self.cones = conic.cones
+        self.P = conic.P
+        self.dim = self.width = tangent.dim
+        self.auxiliaries = tangent.auxiliaries
+        self.v0 = v0
+        self.x0 = conic.point(v0)
+        slack = conic.slack(v0)
+        M = conic.cones.half(slack, tangent.A)
+        H = M.T @ M
+        jacobi = 1 / np.sqrt(np.diagonal(H))
+        if not np.isfinite(H).all() or not np.isfinite(jacobi).all():
+            raise np.linalg.LinAlgError("the Hessian of the barrier is singular or not finite")
+        L = np.linalg.cholesky(jacobi[:, None] * H * jacobi)
+        T = jacobi[:, None] * scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans=1) if len(L) else H
+        self.W = tangent.W @ T
+        self.B = np.ascontiguousarray(conic.P @ self.W[:, self.auxiliaries :])
+        unit = conic.cones.unit_factors(slack)
+        self.G = np.ascontiguousarray((tangent.A @ T) * unit[:, None])
+        self.s0 = slack * unit
+        self._plain = conic.is_polyhedral and self.size > 0
+        self._columns = np.asfortranarray(self.G)
+
+    @cached_property
+    def _products(self) -> Array | None:
+        """All products of two entries of a row of G, a row each, where they are few."""
+        if not self._plain or len(self.G) * self.size**2 > _PRODUCTS:
+            return None
+        return np.reshape(self.G[:, :, None] * self.G[:, None, :], (len(self.G), -1))
+
+    def derivatives(self, z: Array) -> tuple[Array, Array]:
+        """The gradient and the half-Hessian of F at one point z."""
+        if self._plain:
+            rows = self._columns.T
+            inverse = 1 / blas.dgemv(-1.0, self._columns, z, beta=1.0, y=self.s0)
+            return rows.dot(inverse), (rows * inverse).T
+        slack = self.slack(z)
+        return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
+
+    def hessians(self, slack: Array) -> Array:
+        """Of F in z, for a batch of slacks; on polyhedra the sum of g g'/slack^2, g the rows of G, is one product."""
+        if self._products is not None:
+            inverse = 1 / slack
+            return np.reshape((inverse * inverse) @ self._products, (*slack.shape[:-1], self.size, self.size))
+        M = self.cones.half(slack, self.G)
+        return _transposed(M) @ M
+
+    def factor(self, z: Array, *, accurate: bool = False) -> Factor:
+        return DenseFactor(self, z, accurate) if z.ndim == 1 and len(z) else DenseFactors(self, z)
+
+    def slack_step(self, dz: Array) -> Array:
+        return np.asarray(-(dz @ self.G.T))
+
+    def gradient_of(self, slack_gradient: Array) -> Array:
+        return np.asarray(-(slack_gradient @ self.G))
+
+    def lifted(self, z: Array) -> Array:
+        return np.asarray(self.v0 + z @ self.W.T)
+
+    def point(self, z: Array) -> Array:
+        if z.ndim > 1 or not self.dim:
+            return super().point(z)
+        return blas.dgemv(1.0, self.B.T, z[self.auxiliaries :], beta=1.0, y=self.x0, trans=1)  # type: ignore[no-any-return]  # BLAS is untyped
+
+    def push(self, dy: Array) -> Array:
+        return np.asarray(dy @ self.B.T)
+
+    def pull(self, c: Array) -> Array:
+        return np.asarray(c @ self.B)
+
+    def spread(self, covector: Array) -> Array:
+        if not self.dim:
+            return np.zeros((*covector.shape[:-1], len(self.x0)))
+        return np.asarray(covector @ self._spread.T)
+
+    @cached_property
+    def _spread(self) -> Array:
+        return np.linalg.pinv(self.B.T)
+
+    def coordinates(self, x: Array) -> Array:
+        if not self.dim:
+            return np.zeros((*x.shape[:-1], 0))
+        return (x - self.x0) @ self._inverse.T
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """B^+ in a metric that does not see the units of x."""
+        size = np.linalg.norm(self.B, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        return np.asarray(np.linalg.pinv(self.B / size[:, None]) / size)
+
+    def column_widths(self) -> Array:
+        size = np.linalg.norm(self.W, axis=1)
+        return np.where(size > 0, size, 1.0)
+
+    def tangential(self, covector: Array) -> Array:
+        return covector
+
+    def tangent_basis(self) -> Array:
+        return np.eye(self.dim)
+
+
+def _lower(M: Array) -> Array:
+    """L with L L' = M'M, in its lower triangle."""
+    H = blas.dsyrk(1.0, M, trans=1, lower=1) if M.flags.f_contiguous else blas.dsyrk(1.0, M.T, lower=1)
+    L, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
+    return _lower_by_qr(M) if failed else L
+
+
+def _lower_by_qr(M: Array) -> Array:
+    """L with L L' = M'M, from M alone."""
+    R: Array = np.linalg.qr(M, mode="r")  # type: ignore[assignment]  # with mode="r" NumPy returns R alone
+    return _transposed(R)
+
+
+def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
+    """L^-1 w or L'^-1 w for one lower triangle L and vectors w on leading axes."""
+    if w.ndim == 1 and len(w):
+        return lapack.dtrtrs(L, w, lower=1, trans=transposed)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
+    if not w.size:
+        return np.zeros_like(w)
+    flat = w.reshape(-1, w.shape[-1]).T
+    return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
+
+
+def _forth(entries: Array, w: Array) -> Array:
+    """L^-1 w for lower triangles [i, j, ...batch]: column after column, all of the batch at once."""
+    entries, y = _aligned(entries, w)
+    for j in range(len(y)):
+        y[j] /= entries[j, j]
+        y[j + 1 :] -= entries[j + 1 :, j] * y[j]
+    return y.transpose((*range(1, y.ndim), 0)).copy()
+
+
+def _back(entries: Array, w: Array) -> Array:
+    """L'^-1 w for lower triangles [i, j, ...batch]."""
+    entries, y = _aligned(entries, w)
+    for j in reversed(range(len(y))):
+        y[j] /= entries[j, j]
+        y[:j] -= entries[j, :j] * y[j]
+    return y.transpose((*range(1, y.ndim), 0)).copy()
+
+
+def _aligned(entries: Array, w: Array) -> tuple[Array, Array]:
+    """Matrices [i, j, ...batch] and, as a new array, vectors [i, ...batch], of one common batch."""
+    n, own = len(entries), entries.shape[2:]
+    if w.shape[:-1] != own:
+        batch = np.broadcast_shapes(own, w.shape[:-1])
+        w, entries = np.broadcast_to(w, (*batch, n)), entries.reshape(n, n, *(1,) * (len(batch) - len(own)), *own)
+    return entries, w.transpose((w.ndim - 1, *range(w.ndim - 1))).copy()
+
+
+def _transposed(M: Array) -> Array:
+    return np.swapaxes(M, -1, -2)

@@ -1,0 +1,141 @@
+"""The barrier parameter: the smallest value that is proved.
+
+The barrier is a sum over cones with parameters nu_b, restricted to the slice s = b - A v, E v = e. If multipliers
+c_1, ..., c_m in the dual cone use disjoint cones and each <c_k, s> is constant and positive on the slice, the parameter
+on the slice is
+
+    nu = sum of nu_b - m.
+
+Proof. Let G be the cones of c = c_k. Restricted to directions d with <c, d> = 0, sup <g, d>^2/<d, H d> is the squared
+H-norm of the projection of H^-1 g = -s onto them, nu_G - <c, s>^2/<c, H^-1 c>. The Dikin ellipsoid lies in the cone, so
+<c, s> >= sup <c, d> over <d, H d> <= 1, which is <c, H^-1 c>^(1/2): what is subtracted is at least 1. Sums over
+disjoint groups add.
+
+Where a variable-disjoint factor of a compact set is untouched, one such multiplier exists by compactness alone. More
+are found on the rows whose unit vectors lie in the dual cone: rows that are constant (the head of a ball), pairs of
+opposite rows (intervals), and then by linear programs, one multiplier after the other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array, Bools
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.presolve import factors, parallel_groups
+from dpcvx.sets.geometry.charts import Chart, DenseChart
+from dpcvx.sets.solvers.solver import LinearProgram
+
+_ROWS = 1500  # rows up to which linear programs look for multipliers
+_MULTIPLIERS = 200
+
+
+@dataclass(frozen=True)
+class BarrierParameter:
+    """nu with its derivation."""
+
+    nu: float
+    cones: float
+    constants: int
+    pairs: int
+    programs: int
+    compact: int
+    factors: int
+
+    def __str__(self) -> str:
+        parts = [
+            (self.constants, "cone with a constant head", "cones with a constant head"),
+            (self.pairs, "pair of opposite rows", "pairs of opposite rows"),
+            (self.programs, "multiplier found by linear programming", "multipliers found by linear programming"),
+            (self.compact, "compact factor", "compact factors"),
+        ]
+        saved = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
+        return f"{self.nu:g} = {self.cones:g} (sum over the cones)" + (
+            f" - {self.cones - self.nu:g} ({saved})" if saved else ""
+        )
+
+
+def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
+    """Prove the smallest nu that this file knows how to prove."""
+    if not chart.dim:
+        return BarrierParameter(0.0, 0.0, 0, 0, 0, 0, 0)
+    block = conic.cones.block_of_row()
+    blocks = int(block[-1]) + 1 if len(block) else 0
+    rays = np.zeros(len(block), dtype=bool)
+    for cone, _, rows in conic.cones.each_block():
+        rays[rows.start + np.array(cone.dual_rays())] = True
+    spent = np.zeros(blocks, dtype=bool)
+    G = chart.G if isinstance(chart, DenseChart) else conic.A
+
+    constants = _spend_constants(G, rays, block, spent)
+    pairs = _spend_pairs(G, conic.polyhedral, block, spent)
+    programs = _spend_programs(conic, chart, rays, block, spent) if len(block) <= _ROWS else 0
+    count, _, row_factor = factors(conic)
+    used = np.zeros(count, dtype=bool)
+    np.logical_or.at(used, row_factor, spent[block])
+    present = np.zeros(count, dtype=bool)
+    present[row_factor] = True
+    compact = int((present & ~used).sum())
+    total = conic.cones.nu
+    nu = total - constants - pairs - programs - compact
+    return BarrierParameter(nu, total, constants, pairs, programs, compact, count)
+
+
+def _norms(G: Array | sparse.csr_array) -> Array:
+    squares = sparse.csr_array(G).power(2).sum(axis=1)
+    return np.asarray(np.sqrt(np.asarray(squares).ravel()))
+
+
+def _spend_constants(G: Array | sparse.csr_array, rays: Bools, block: Array, spent: Bools) -> int:
+    """Cones with a dual ray row that is constant on the slice."""
+    constant = np.unique(block[rays & (_norms(G) <= 1e-13)])
+    spent[constant] = True
+    return len(constant)
+
+
+def _spend_pairs(G: Array | sparse.csr_array, polyhedral: Bools, block: Array, spent: Bools) -> int:
+    """Pairs of parallel inequality rows of opposite direction; presolve left at most one row on each side."""
+    norms = _norms(G)
+    rows = np.flatnonzero(polyhedral & ~spent[block] & (norms > 1e-13))
+    if len(rows) < 2:
+        return 0
+    group, sign = parallel_groups(sparse.csr_array(sparse.diags_array(1 / norms[rows]) @ sparse.csr_array(G)[rows]))
+    sides = np.full((2, group.max() + 1), -1)
+    sides[0, group[sign > 0]] = rows[sign > 0]
+    sides[1, group[sign < 0]] = rows[sign < 0]
+    pairs = sides[:, (sides >= 0).all(axis=0)]
+    spent[block[pairs.ravel()]] = True
+    return int(pairs.shape[1])
+
+
+def _spend_programs(conic: ConicSet, chart: Chart, rays: Bools, block: Array, spent: Bools) -> int:
+    """Multipliers c >= 0 on the rays that are left, A'c + E'y = 0 and <c, s> = 1, as vertices of linear programs."""
+    found = 0
+    A = conic.A
+    slack = conic.slack(chart.v0)
+    scaled = sparse.csr_array(sparse.diags_array(1 / np.where(rays, slack, 1.0)) @ A)  # c in units of 1/slack
+    while found < _MULTIPLIERS:
+        rows = np.flatnonzero(rays & ~spent[block])
+        if not len(rows):
+            break
+        balance = sparse.hstack([scaled[rows].T, conic.E.T])
+        total = np.concatenate([np.ones(len(rows)), np.zeros(conic.E.shape[0])])
+        signs = sparse.hstack([sparse.eye_array(len(rows)), sparse.csr_array((len(rows), conic.E.shape[0]))])
+        program = LinearProgram(
+            sparse.csr_array(sparse.vstack([balance, sparse.csr_array(total[None, :]), signs])),
+            np.concatenate([np.zeros(conic.columns), [1.0], np.zeros(len(rows))]),
+            np.concatenate([np.zeros(conic.columns), [1.0], np.full(len(rows), np.inf)]),
+        )
+        answer = program.minimise(
+            np.concatenate([np.random.default_rng(found).uniform(1, 2, len(rows)), np.zeros(len(conic.e))])
+        )
+        if answer is None:
+            break
+        c = np.where(answer[: len(rows)] > 1e-9, answer[: len(rows)], 0.0)
+        change = scaled[rows].T @ c + conic.E.T @ answer[len(rows) :]
+        if np.abs(change).max(initial=0.0) > 1e-9:
+            break
+        spent[block[rows[c > 0]]] = True
+        found += 1
+    return found

@@ -1,0 +1,1 @@
+"""Outside solvers, called directly."""

@@ -1,0 +1,173 @@
+"""Clarabel and HiGHS, called directly: set up once, then asked again with another objective."""
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import clarabel
+import highspy
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array
+from dpcvx.barriers import Product
+from dpcvx.errors import OracleError
+from dpcvx.sets.conic.canonical import entry_bounds
+
+_USABLE = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a conic solve gave: `status` in Clarabel's words, the point and the dual of all rows, equalities first."""
+
+    status: str
+    point: Array
+    dual: Array
+
+    @property
+    def usable(self) -> bool:
+        """Whether the point means something; its accuracy is the caller's to check."""
+        return self.status in _USABLE and bool(np.isfinite(self.point).all())
+
+
+class ConeProgram:
+    """min 1/2 v'Q v + <q, v> over E v = e, b - A v in K, kept alive between objectives."""
+
+    def __init__(
+        self,
+        A: sparse.csr_array,
+        b: Array,
+        cones: Product,
+        E: sparse.csr_array,
+        e: Array,
+        *,
+        quadratic: sparse.csc_array | None = None,
+        tolerance: float = 1e-10,
+    ) -> None:
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.presolve_enable = settings.chordal_decomposition_enable = False  # both forbid updates
+        settings.max_threads = 1
+        settings.max_iter = 200
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        self._lock = Lock()  # one solver, one solve at a time
+        k = A.shape[1]
+        Q = sparse.csc_array((k, k)) if quadratic is None else sparse.triu(quadratic, format="csc")
+        words = ([clarabel.ZeroConeT(len(e))] if len(e) else []) + cones.clarabel()
+        rows = sparse.csc_matrix(sparse.vstack([E, A]))
+        self._solver = clarabel.DefaultSolver(
+            sparse.csc_matrix(Q), np.zeros(k), rows, np.concatenate([e, b]), words, settings
+        )
+
+    def minimise(self, q: Array) -> Answer:
+        """Solve for the linear part q."""
+        with self._lock:
+            self._solver.update(q=np.ascontiguousarray(q, dtype=float))
+            solution = self._solver.solve()
+        return Answer(str(solution.status), np.array(solution.x), np.array(solution.z))
+
+
+class LinearProgram:
+    """min <q, v> over lower <= R v <= upper, floor <= v <= ceiling by the simplex method; it returns vertices.
+
+    Where the rows are `scaled` to size 1 every solve begins anew, without presolve and scaling: an answer then depends
+    on its question alone, to the last digit, and comes faster than from the last basis. Otherwise that is where it
+    begins.
+    """
+
+    def __init__(
+        self,
+        R: sparse.csr_array,
+        lower: Array,
+        upper: Array,
+        floor: Array | None = None,
+        ceiling: Array | None = None,
+        *,
+        scaled: bool = False,
+    ) -> None:
+        R = sparse.csr_array(R)
+        columns = R.shape[1]
+        program = highspy.HighsLp()
+        program.num_row_, program.num_col_ = R.shape
+        program.col_cost_ = np.zeros(columns)
+        program.col_lower_ = np.full(columns, -np.inf) if floor is None else floor
+        program.col_upper_ = np.full(columns, np.inf) if ceiling is None else ceiling
+        program.row_lower_, program.row_upper_ = np.asarray(lower, float), np.asarray(upper, float)
+        program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        program.a_matrix_.start_, program.a_matrix_.index_ = R.indptr, R.indices
+        program.a_matrix_.value_ = R.data
+        self._lock = Lock()  # one solver, one solve at a time
+        self._columns = np.arange(columns, dtype=np.int32)
+        self._model: Any = highspy.Highs()
+        for option, value in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("primal_feasibility_tolerance", 1e-10),
+            ("dual_feasibility_tolerance", 1e-10),
+        ):
+            self._model.setOptionValue(option, value)
+        self._scaled = scaled
+        if scaled:
+            self._model.setOptionValue("presolve", "off")
+            self._model.setOptionValue("simplex_scale_strategy", 0)
+        self._model.passModel(program)
+
+    @classmethod
+    def over(
+        cls,
+        A: sparse.csr_array,
+        b: Array,
+        E: sparse.csr_array,
+        more: sparse.csr_array | None = None,
+        values: Array | None = None,
+        slip: float = 0.0,
+    ) -> "LinearProgram":
+        """The program over A v <= b, E v = 0, |more v - values| <= slip, all rows scaled; single entries are bounds."""
+        single = np.diff(A.indptr) == 1
+        floor, ceiling = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
+        entry_bounds(A[single], b[single], floor, ceiling)
+        more = sparse.csr_array((0, A.shape[1])) if more is None else more
+        values = np.zeros(0) if values is None else values
+        R = sparse.csr_array(sparse.vstack([A[~single], E, more]))
+        equal = np.concatenate([np.zeros(E.shape[0]), values])
+        room = np.concatenate([np.zeros(E.shape[0]), np.full(len(values), slip)])
+        lower = np.concatenate([np.full(int((~single).sum()), -np.inf), equal - room])
+        return cls(R, lower, np.concatenate([b[~single], equal + room]), floor, ceiling, scaled=True)
+
+    def set_upper(self, row: int, value: float) -> None:
+        """Move the upper end of a row that has no lower end."""
+        self._model.changeRowBounds(row, -np.inf, value)
+
+    def duals(self) -> Array:
+        """The multipliers of the rows at the last solution."""
+        return np.array(self._model.getSolution().row_dual)
+
+    def inequality_duals(self, A: sparse.csr_array) -> Array:
+        """The multipliers, at least 0, of the rows of A for a program made by `over`, at the last solution."""
+        solution = self._model.getSolution()
+        rows, columns = np.array(solution.row_dual), np.array(solution.col_dual)
+        single = np.diff(A.indptr) == 1
+        multipliers = np.empty(A.shape[0])
+        multipliers[~single] = -rows[: int((~single).sum())]
+        coefficient = A[single].data
+        multipliers[single] = -columns[A[single].indices] / coefficient
+        return np.maximum(multipliers, 0.0)
+
+    def minimise(self, q: Array) -> Array | None:
+        """A vertex that minimises <q, v>; None where the program is unbounded or infeasible."""
+        with self._lock:
+            self._model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
+            if self._scaled:
+                self._model.clearSolver()
+            self._model.run()
+            status = self._model.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return np.array(self._model.getSolution().col_value)
+        if status in (
+            highspy.HighsModelStatus.kInfeasible,
+            highspy.HighsModelStatus.kUnbounded,
+            highspy.HighsModelStatus.kUnboundedOrInfeasible,
+        ):
+            return None
+        raise OracleError(f"The linear program stopped without an answer: {self._model.modelStatusToString(status)}.")

@@ -1,0 +1,30 @@
+"""Whose a secret state is: one process, and no copy of it in another."""
+
+import os
+from typing import Any
+
+from dpcvx.errors import ProtocolError
+
+
+class ProcessGuard:
+    """Remembers the process in which it was made, and refuses in a forked child.
+
+    A state that is written to a file and loaded belongs to the process that loads it: a guard is pickled as a new one.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    def check(self) -> None:
+        """Refuse to go on in another process.
+
+        Raises:
+            ProtocolError: in a process that was forked from the owner's.
+        """
+        if os.getpid() != self._process:
+            raise ProtocolError(
+                "A private learner was used after a fork; its state would be released twice. Make one in each process."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ProcessGuard, ())

@@ -1,0 +1,261 @@
+"""The table of the audit: every shipped mechanism with claimed, exact and audited epsilon, then every broken one."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.privacy.audit import bits
+from dpcvx.privacy.audit.density import certify, padded_tree_ratio
+from dpcvx.privacy.audit.likelihood import exact_view
+from dpcvx.privacy.audit.lower_bound import AuditResult, audit
+from dpcvx.privacy.audit.neighbours import worst_neighbours
+from dpcvx.privacy.audit.outputs import Maker, prefix_outputs
+from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.sets import LossSet
+from dpcvx.studies import broken_mechanisms as broken
+
+EPSILON = 2.0  # of the pure mechanisms
+GAUSSIAN = (4.0, 1e-3)  # sampling has power where mu is not small
+_VERDICTS = {(True, False): "holds", (True, True): "EXCEEDED", (False, True): "flagged", (False, False): "MISSED"}
+_ALIGNED = "<>>><<"
+_FAR = 50.0  # scales at which the density of the padded tree is compared
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism: what it claims, what is exact, what sampling found."""
+
+    name: str
+    shipped: bool
+    claimed: float
+    exact: float | None
+    audited: float | None
+    exceeded: bool
+    note: str = ""
+
+    @property
+    def as_expected(self) -> bool:
+        """Shipped mechanisms must hold their claim, broken ones must be flagged."""
+        return self.exceeded != self.shipped
+
+    def cells(self) -> tuple[str, ...]:
+        verdict = _VERDICTS[self.shipped, self.exceeded]
+        return self.name, f"{self.claimed:.3f}", _number(self.exact), _number(self.audited), verdict, self.note
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism of the table: how to make it, on which streams it is audited, and how."""
+
+    name: str
+    make: Maker
+    streams: tuple[Array, Array]
+    claim: float
+    delta: float = 0.0
+    shipped: bool = True
+    samples: int = 0  # 0: certificate only
+    learned: bool = False  # by learned events on the (unpadded) prefixes instead of the exact likelihood ratio
+    note: str = ""
+
+    def row(self, seed: int) -> Row:
+        certificate = certify(self.make, claim=self.claim, delta=self.delta)
+        result = self._sampled(seed) if self.samples else None
+        exceeded = certificate.exceeded or (result is not None and result.exceeded)
+        note = self.note
+        if certificate.rho is not None and certificate.claimed_rho is not None and not self.shipped:
+            note = f"rho {certificate.rho:.5f}, claimed {certificate.claimed_rho:.5f}"
+        bound = None if result is None else result.lower_bound
+        return Row(self.name, self.shipped, self.claim, certificate.epsilon, bound, exceeded, note)
+
+    def _sampled(self, seed: int) -> AuditResult:
+        if self.learned:
+            first, second = (prefix_outputs(self.make, stream, padding=False) for stream in self.streams)
+            score = None
+        else:
+            view = exact_view(self.make, *self.streams)
+            first, second, score = view.first, view.second, view.score
+        return audit(first, second, claim=self.claim, delta=self.delta, score=score, samples=self.samples, seed=seed)
+
+
+def interval(lower: float, upper: float, size: int = 1) -> LossSet:
+    """The box [lower, upper]^size."""
+    variable = cp.Variable(size)
+    return LossSet(variable, [variable >= lower, variable <= upper], name=f"[{lower:g}, {upper:g}]^{size}")
+
+
+def simulated(kind: type[PrivateSums], *arguments: Any, **settings: Any) -> Maker:
+    """`make(rng, n)` of a simulation."""
+
+    def make(rng: np.random.Generator, n: int) -> PrivateSums:
+        return kind(*arguments, seed=rng, replicas=n, **settings)
+
+    return make
+
+
+def secure(*arguments: Any, **settings: Any) -> Maker:
+    """`make(rng, n)` of secure sums, which take neither."""
+
+    def make(rng: np.random.Generator, n: int) -> PrivateSums:
+        return PrivateSums(*arguments, **settings)
+
+    return make
+
+
+def shipped_cases(samples: int, secure_samples: int) -> Iterator[Case]:
+    """Every shipped mechanism, under both neighbouring relations, simulated and secure."""
+    box, wide = interval(-1, 1), interval(-1, 1, 2)
+    for neighbours in ("replace", "zero-out"):
+        for counter, horizon, noise in (
+            ("tree", 8, "laplace"),
+            ("smooth", 8, "laplace"),
+            ("smooth", 64, "laplace"),
+            ("tree", 8, "gaussian"),
+            ("smooth", 64, "gaussian"),
+            ("toeplitz", 8, "gaussian"),
+            ("tree", 8, "knorm"),
+            ("smooth", 64, "knorm"),
+        ):
+            gaussian = noise == "gaussian"
+            loss_set = wide if noise == "knorm" else box
+            epsilon, delta = GAUSSIAN if gaussian else (EPSILON, 0.0)
+            streams = worst_neighbours(loss_set, horizon, neighbours, norm=2 if gaussian else 1)
+            settings = {"delta": delta, "counter": counter, "noise": noise, "neighbours": neighbours}
+            name = f"{counter}, {noise}, T = {horizon}, {neighbours}"
+            make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
+            yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
+            if noise != "knorm":
+                make = secure(loss_set, horizon, epsilon, **settings)
+                yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples)
+
+
+def broken_cases(samples: int) -> Iterator[Case]:
+    """The broken counters; the attacks on arithmetic are rows of their own."""
+    box, unit = interval(-1, 1), interval(0, 1)
+    paper = {"counter": "tree", "calibration": "paper"}
+    by_nodes: tuple[tuple[str, type[PrivateSums], LossSet, int, dict[str, str]], ...] = (
+        ("half the noise", broken.HalfTheNoise, box, 8, {"counter": "tree"}),
+        ("radius instead of diameter", broken.RadiusForDiameter, box, 8, {"counter": "tree"}),
+        ("natural logarithm", broken.NaturalLogarithm, unit, 8, {"counter": "tree"}),
+        ("missing ceiling at T = 5", broken.MissingCeiling, unit, 5, {"counter": "tree"}),
+        ("L_T released, one level too few", broken.LastPrefixReleased, unit, 8, {"counter": "tree"}),
+        ("the paper's scale under replace", broken.PaperUnderReplace, box, 8, paper),
+        ("smooth tree with scale z - 1", broken.OneZeroTooFew, box, 64, {"counter": "smooth"}),
+        ("smooth tree, codewords out of order", broken.CodewordsOutOfOrder, box, 64, {"counter": "smooth"}),
+    )
+    for name, kind, loss_set, horizon, settings in by_nodes:
+        make = simulated(kind, loss_set, horizon, EPSILON, **settings)
+        yield Case(name, make, worst_neighbours(loss_set, horizon), EPSILON, shipped=False, samples=samples)
+    by_prefixes: tuple[tuple[str, type[PrivateSums], str, int], ...] = (
+        ("a node's noise reused", broken.NodeNoiseReused, "tree", 2),
+        ("smooth tree, dropped noise reused", broken.DroppedNoiseReused, "smooth", 7),
+    )
+    for name, kind, counter, item in by_prefixes:
+        make = simulated(kind, box, 8, EPSILON, counter=counter)
+        streams = worst_neighbours(box, 8, item=item)
+        yield Case(name, make, streams, EPSILON, shipped=False, samples=samples // 10, learned=True, note="learned")
+    epsilon, delta = GAUSSIAN
+    make = simulated(broken.HalfTheNoise, box, 8, epsilon, delta=delta, counter="toeplitz")
+    yield Case("Toeplitz with sigma/2", make, worst_neighbours(box, 8, norm=2), epsilon, delta, False, samples)
+    long = 2**20
+    make = simulated(broken.SensitivityOfB, box, long, epsilon, delta=delta, counter="toeplitz")
+    empty = np.zeros((0, 1))
+    yield Case("Toeplitz, norm of B for C, T = 2^20", make, (empty, empty), epsilon, delta, False)
+
+
+def padded_rows() -> Iterator[Row]:
+    """The padded tree of the paper by its density at (c, ..., c), with the corrected and with the paper's scale."""
+    for name, shipped, levels in (("corrected scale", True, 6.0), ("the paper's scale", False, 3.0)):
+        scale = levels / EPSILON  # levels = 3 times the diameter 2, or the radius 1
+        ratio = padded_tree_ratio(1.0, -1.0, scale, _FAR * scale)
+        title = f"padded tree, T = 8, {name}"
+        yield Row(title, shipped, EPSILON, ratio, None, ratio > EPSILON, f"density at c = {_FAR:g} scales")
+
+
+def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
+    """The attacks on arithmetic, on wrong mechanisms and on the shipped ones."""
+    run = partial(audit, claim=1.0, seed=seed)
+    result = run(
+        bits.float_releases(0.0, 1.0),
+        bits.float_releases(1.0, 1.0),
+        score=bits.bits_score(0.0, 1.0, 1.0),
+        samples=samples,
+    )
+    yield _attacked("plain float Laplace noise", False, result)
+    unit = interval(0, 1)
+    make = secure(unit, 2, 1.0, counter="smooth")
+    step = make(np.random.default_rng(0), 1).plan.grid.step
+    first, second = (_last(prefix_outputs(make, np.full((2, 1), value))) for value in (0.0, 1.0))
+    result = run(first, second, score=bits.grid_score(0.0, 1 / step, 1.0), samples=secure_samples)
+    yield _attacked("the same attack on secure noise", True, result)
+    wrong = bits.wrong_toeplitz_releases(0, 8, 1e6), bits.wrong_toeplitz_releases(1000, 8, 1e6)
+    result = run(*wrong, score=bits.fraction_score(0, 1000, 8), samples=secure_samples)
+    yield _attacked("Toeplitz released as A x + B z", False, result)
+    make = secure(unit, 8, 1.0, delta=1e-3, counter="toeplitz")
+    units = int(1 / make(np.random.default_rng(0), 1).plan.grid.step)
+    streams = np.zeros((2, 2, 1))
+    streams[1, 0] = 1.0
+    first, second = (_after_empty(prefix_outputs(make, stream)) for stream in streams)
+    result = run(first, second, score=bits.fraction_score(0, units, 8), samples=secure_samples, delta=1e-3)
+    yield _attacked("the same attack on the secure Toeplitz", True, result)
+
+
+def _attacked(name: str, shipped: bool, result: AuditResult) -> Row:
+    note = "" if shipped else f"{result.counts[0] / (result.samples // 2):.0%} identified"
+    return Row(name, shipped, result.claimed, None, result.lower_bound, result.exceeded, note)
+
+
+def _last(sampler: Callable[[np.random.Generator, int], Array]) -> Callable[[np.random.Generator, int], Array]:
+    return lambda rng, n: sampler(rng, n)[:, -1:]
+
+
+def _after_empty(sampler: Callable[[np.random.Generator, int], Array]) -> Callable[[np.random.Generator, int], Array]:
+    return lambda rng, n: sampler(rng, n)[:, 1:]
+
+
+def audit_rows(quick: bool = False, seed: int = 0) -> list[Row]:
+    """All rows of the table.
+
+    Args:
+        quick: fewer runs; less power and the same validity.
+        seed: of the simulated mechanisms.
+    """
+    samples, secure_samples = (100_000, 8_000) if quick else (400_000, 40_000)
+    cases = [*shipped_cases(samples, secure_samples), *broken_cases(max(samples, 200_000))]
+    rows = [case.row(seed + index) for index, case in enumerate(cases)]
+    return [*rows, *padded_rows(), *attack_rows(samples, secure_samples, seed)]
+
+
+def render(rows: list[Row]) -> str:
+    """The table as text: shipped mechanisms first, then the broken ones."""
+    head = ("mechanism", "claimed", "exact", "audited", "verdict", "")
+    cells: dict[bool, list[tuple[str, ...]]] = {True: [head], False: [head]}
+    for row in rows:
+        cells[row.shipped].append(row.cells())
+    widths = [max(len(line[i]) for part in cells.values() for line in part) for i in range(len(head))]
+
+    def align(text: str, width: int, side: str) -> str:
+        return f"{text:{side}{width}}"
+
+    def lines(part: list[tuple[str, ...]]) -> str:
+        rows = (zip(line, widths, _ALIGNED, strict=True) for line in part)
+        return "\n".join("  ".join(align(*cell) for cell in row).rstrip() for row in rows)
+
+    wrong = [row.name for row in rows if not row.as_expected]
+    summary = "Every shipped mechanism holds its claim and every broken one is flagged."
+    if wrong:
+        summary = f"NOT as it must be: {'; '.join(wrong)}."
+    return (
+        f"Shipped mechanisms: audited must not exceed claimed\n{lines(cells[True])}\n\n"
+        f"Deliberately broken mechanisms: each must be flagged\n{lines(cells[False])}\n\n"
+        "exact: the epsilon that the counter has, from its nodes or its density, without sampling; audited: a lower "
+        f"confidence bound from sampling (one-sided confidence 1 - 1e-6).\n{summary}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

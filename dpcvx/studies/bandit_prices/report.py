@@ -1,0 +1,175 @@
+"""All tables on the price of private bandits, as one report."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dpcvx.studies.bandit_prices.contests import LEVEL, ContestRow, choices
+from dpcvx.studies.bandit_prices.growth import EXPECTED, Growth, growth_over_rounds, growth_over_sizes
+from dpcvx.studies.bandit_prices.tables import arm_rows, batch_rows, cube_rows, noise_rows
+
+TITLES = {
+    "noise": "(i) Noise on the number against the paper's noise on the vector, at the same true epsilon",
+    "batches": "(ii) Batches against none",
+    "arms": "(iii) Ten arms at their hardest gap, losses in [-1, 1]",
+    "cube": "(iv) The cube by its corners and as a body; doing nothing costs 0.5 per round",
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: numbers of rounds, sizes and replicas.
+
+    Attributes:
+        noise, flows: rounds of (i), on ball and cube, and on flows.
+        batches, epsilons: rounds and epsilons of (ii).
+        arms: rounds of (iii).
+        cube: rounds of (iv).
+        growth: rounds to which exponents are fitted.
+        sizes: rounds in which dimensions are compared.
+        counts, dims, sides: of arms, of cubes and simplices, of polygons.
+        many, few: replicas; few in (i) and in comparisons of dimensions and sides, where rounds are slow.
+    """
+
+    noise: int
+    flows: int
+    batches: int
+    epsilons: tuple[float, ...]
+    arms: tuple[int, ...]
+    cube: int
+    growth: tuple[int, ...]
+    sizes: int
+    counts: tuple[int, ...]
+    dims: tuple[int, ...]
+    sides: tuple[int, ...]
+    many: int
+    few: int
+
+
+QUICK = Effort(
+    noise=2**12,
+    flows=2**12,
+    batches=2**11,
+    epsilons=(1.0, 0.3, 0.1),
+    arms=(2**12,),
+    cube=2**14,
+    growth=(2**10, 2**11, 2**12),
+    sizes=2**10,
+    counts=(4, 8, 16),
+    dims=(2, 4),
+    sides=(8, 32),
+    many=24,
+    few=6,
+)
+FULL = Effort(
+    noise=2**16,
+    flows=2**14,
+    batches=2**14,
+    epsilons=(1.0, 0.3, 0.1),
+    arms=(2**14, 2**16),
+    cube=10**5,
+    growth=(2**12, 2**13, 2**14, 2**16),
+    sizes=2**13,
+    counts=(4, 8, 16, 32),
+    dims=(2, 4, 8),
+    sides=(8, 16, 32, 64),
+    many=32,
+    few=8,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was measured.
+
+    Attributes:
+        tables: rows by the names of `TITLES`.
+        growths: fitted exponents.
+        replicas: many and few, see `Effort`.
+        seconds: how long it took.
+    """
+
+    tables: dict[str, list[ContestRow]]
+    growths: list[Growth]
+    replicas: tuple[int, int]
+    seconds: float
+
+    def __str__(self) -> str:
+        many, few = self.replicas
+        head = (
+            f"The price of private bandits: simulation, {self.seconds:.0f} s, {LEVEL:.0%} intervals of mean regret.\n"
+            f"{many} replicas, {few} in (i) and for the dimensions of (v); of several gaps, the worst counts.\n"
+            "* is what private_bandit chooses; nothing: always playing the centre; bound: proved; both per round."
+        )
+        parts = [f"{TITLES[name]}\n{price_table(rows)}" for name, rows in self.tables.items()]
+        return "\n\n".join([head, *parts, growth_table(self.growths)])
+
+
+def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> Report:
+    """Play everything; `log` is told what is done and when."""
+    started = time.perf_counter()
+    many, few = effort.many, effort.few
+    tables: dict[str, list[ContestRow]] = {}
+    plans: dict[str, Callable[[], list[ContestRow]]] = {
+        "noise": lambda: noise_rows(effort.noise, effort.flows, few),
+        "batches": lambda: batch_rows(effort.batches, effort.epsilons, many),
+        "arms": lambda: arm_rows(effort.arms, many),
+        "cube": lambda: cube_rows(effort.cube, many),
+    }
+    for name, play in plans.items():
+        tables[name] = play()
+        log(f"{TITLES[name].split()[0]} of (i) to (v) measured after {time.perf_counter() - started:.0f} s")
+    growths = [
+        *growth_over_rounds(effort.growth, many),
+        *growth_over_sizes(effort.sizes, effort.counts, effort.dims, effort.sides, many, few),
+    ]
+    return Report(tables, growths, (many, few), time.perf_counter() - started)
+
+
+def price_table(rows: Iterable[ContestRow]) -> str:
+    """Rows by contest, each with its interval, and how good the choice of `private_bandit` was."""
+    contests: dict[str, list[ContestRow]] = {}
+    for row in rows:
+        contests.setdefault(row.contest, []).append(row)
+    lines = [
+        f"    {'':32s} {'batch':>5s} {'epsilon':>7s} {'regret':>8s} {'interval':>18s} "
+        f"{'per round':>9s} {'nothing':>8s} {'bound':>8s}"
+    ]
+    for name, members in contests.items():
+        lines.append(f"  {name}")
+        lines += [_line(row) for row in members]
+        lines += [
+            f"    its choice costs {choice.ratio:.2f} times the best of these, {choice.best.learner}"
+            for choice in choices(members)
+        ]
+    return "\n".join(lines)
+
+
+def _line(row: ContestRow) -> str:
+    low, high = row.interval
+    interval = f"[{low:.0f}, {high:.0f}]"
+    bound = "none" if math.isinf(row.bound) else f"{row.bound:.3f}"
+    mark = "*" if row.is_picked else " "
+    return (
+        f"  {mark} {row.learner:32s} {row.batch:5d} {row.epsilon:7.3g} {row.mean:8.0f} {interval:>18s} "
+        f"{row.per_round:9.3f} {row.idle:8.3f} {bound:>8s}"
+    )
+
+
+def growth_table(growths: Iterable[Growth]) -> str:
+    """Fitted exponents beside those of the theory."""
+    lines = [
+        "(v) Growth of the regret at the hardest gap: exponents, fitted and of the proved bound",
+        f"    {'':44s} {'in':>3s} {'divided by':>11s} {'theory':>7s}  {'fitted':20s}  mean regrets",
+    ]
+    for growth in growths:
+        means = ", ".join(f"{size:g}: {mean:.0f}" for size, mean in zip(growth.sizes, growth.means, strict=True))
+        divided = f"sqrt(ln {growth.over})" if growth.is_divided else ""
+        lines.append(
+            f"    {growth.name:44s} {growth.over:>3s} {divided:>11s} {growth.theory:7.2g}  "
+            f"{growth.exponent!s:20s}  {means}"
+        )
+    low, high = EXPECTED
+    note = f"    In T, intervals should meet [{low}, {high}]; with batches they are only shown."
+    return "\n".join([*lines, note])

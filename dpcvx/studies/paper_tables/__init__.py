@@ -1,0 +1,45 @@
+"""The two tables of the paper, measured: earlier methods, the paper's, ours and none private, with fitted exponents."""
+
+import os
+
+from dpcvx.studies.paper_tables.grid import FULL, QUICK, Grid, Scale
+from dpcvx.studies.paper_tables.rows import LAYOUTS, Cell, Layout, Row, Section, Table, plan, table
+from dpcvx.studies.paper_tables.runs import play_all
+from dpcvx.studies.paper_tables.text import render
+
+__all__ = [
+    "FULL",
+    "LAYOUTS",
+    "QUICK",
+    "Cell",
+    "Grid",
+    "Layout",
+    "Row",
+    "Scale",
+    "Section",
+    "Table",
+    "paper_tables",
+    "render",
+]
+
+
+def paper_tables(
+    scale: Scale,
+    folder: str | os.PathLike[str],
+    *,
+    layouts: tuple[Layout, ...] = LAYOUTS,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> tuple[Table, ...]:
+    """Run all that the tables need, and fit their exponents.
+
+    Args:
+        scale: `QUICK` (minutes), `FULL` (an hour), or sizes of your own.
+        folder: where the runs are kept; the same call after an interruption goes on from there.
+        layouts: which tables.
+        workers, progress: see `sweep`.
+    """
+    planned = [plan(layout, scale) for layout in layouts]
+    runs = {point: row.grid.replicas for rows in planned for row in rows for point in row.points()}
+    results = play_all(runs, folder, workers=workers, progress=progress)
+    return tuple(table(layout, rows, results) for layout, rows in zip(layouts, planned, strict=True))

@@ -1,0 +1,81 @@
+"""What is measured: every setting, horizon, epsilon and learner, on every sequence of losses."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dpcvx.arguments import positive, share, whole
+from dpcvx.experiments.losses import GENERATORS, Losses
+from dpcvx.studies.price.contenders import SETTINGS, Contender, contenders
+
+HARD = ("const", "altdrift", "late_riser")  # for noise, for learning, and for both
+Generator = Callable[..., Losses]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All that is measured, checked."""
+
+    epsilons: tuple[float, ...]
+    horizons: tuple[int, ...]
+    settings: tuple[str, ...]
+    losses: tuple[Generator, ...]
+    replicas: int
+    seed: int
+    delta: float
+
+    @classmethod
+    def checked(
+        cls,
+        epsilons: float | Iterable[float],
+        horizons: int | Iterable[int],
+        settings: Iterable[str],
+        losses: Iterable[str | Generator],
+        replicas: int,
+        seed: int,
+        delta: float | None,
+    ) -> "Grid":
+        chosen = (settings,) if isinstance(settings, str) else tuple(dict.fromkeys(settings))
+        for setting in chosen:
+            if setting not in SETTINGS:
+                raise ValueError(f"settings must be among {', '.join(SETTINGS)}, not {setting!r}.")
+        played = (losses,) if isinstance(losses, str) or callable(losses) else losses
+        grid = cls(
+            epsilons=tuple(sorted({positive(epsilon, "epsilon") for epsilon in _several(epsilons)})),
+            horizons=tuple(sorted({whole(horizon, "horizon") for horizon in _several(horizons)})),
+            settings=chosen,
+            losses=tuple(_generator(kind) for kind in played),
+            replicas=whole(replicas, "replicas"),
+            seed=whole(seed, "seed", at_least=0),
+            delta=share(0.0 if delta is None else delta, "delta"),
+        )
+        for name in ("epsilons", "horizons", "settings", "losses"):
+            if not getattr(grid, name):
+                raise ValueError(f"{name} must hold at least one, but it is empty.")
+        return grid
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of `price_of_privacy` that stand for it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def tasks(self) -> list[Contender]:
+        """One for each row, short games first."""
+        return [
+            one for horizon in self.horizons for one in contenders(self.settings, horizon, self.epsilons, self.delta)
+        ]
+
+
+def _several(numbers: Any) -> Iterable[Any]:
+    """Numbers, of which one may stand by itself."""
+    try:
+        return (numbers,) if isinstance(numbers, str) else tuple(numbers)
+    except TypeError:
+        return (numbers,)
+
+
+def _generator(kind: str | Generator) -> Generator:
+    if callable(kind):
+        return kind
+    if kind not in GENERATORS:
+        raise ValueError(f"losses must be functions or among {', '.join(GENERATORS)}, not {kind!r}.")
+    return GENERATORS[kind]

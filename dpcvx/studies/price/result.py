@@ -1,0 +1,230 @@
+"""What `price_of_privacy` found: rows, a table, a picture and a recommendation in words."""
+
+import importlib
+import math
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpcvx import markup
+from dpcvx.studies.price.contenders import PAPER, PRIVATE, WITHOUT
+from dpcvx.studies.price.free import Threshold
+from dpcvx.studies.price.rows import PriceRow
+
+_HEADER = (
+    "T",
+    "epsilon",
+    "idle",
+    "no privacy",
+    "private",
+    "5 % to 95 %",
+    "times",
+    "bound",
+    "worst on",
+    "paper's",
+    "bound",
+    "gives",
+)
+LEGEND = (
+    "Mean regret on the losses that were worst, ± its standard error. idle: staying at the centre of the set; times: "
+    "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
+    "regret; gives: the epsilon that the paper's noise really gives."
+)
+
+
+@dataclass(frozen=True)
+class PriceOfPrivacy:
+    """The price of privacy on one set.
+
+    Attributes:
+        rows: one for each setting, horizon and learner.
+        thresholds: from which epsilon on privacy is free; empty where there is nothing to learn.
+        decision_set, loss_set: their names.
+        seconds: how long it took.
+    """
+
+    rows: tuple[PriceRow, ...]
+    thresholds: tuple[Threshold, ...]
+    decision_set: str
+    loss_set: str
+    seconds: float
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.setting for row in self.rows))
+
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        return tuple(sorted({row.horizon for row in self.rows}))
+
+    def row(self, setting: str, role: str, horizon: int, epsilon: float | None = None) -> PriceRow:
+        """The row of one learner.
+
+        Raises:
+            KeyError: where that was not measured.
+        """
+        wanted = (setting, role, horizon, epsilon)
+        for row in self.rows:
+            if (row.setting, row.role, row.horizon, row.epsilon) == wanted:
+                return row
+        raise KeyError(f"There is no row for {wanted}.")
+
+    @property
+    def recommendation(self) -> str:
+        """From which epsilon on privacy is free, and on what that rests; one sentence a line."""
+        if not self.thresholds:
+            return (
+                "There is nothing to learn: all decisions cost the same under every loss. Privacy costs nothing at any "
+                "epsilon."
+            )
+        lines = ["Privacy is called free where it adds at most as much regret as learning costs."]
+        for setting in self.settings:
+            own = [one for one in self.thresholds if one.setting == setting]
+            last = max((one for one in own if one.source == "measured"), key=lambda one: one.horizon)
+            shown = [last, *(one for one in own if one.source == "bounds")]
+            lines += [f"{setting.capitalize()}, {one.spoken(beyond=one.horizon > last.horizon)}" for one in shown]
+        return "\n".join([*lines, *self._correction()])
+
+    def _correction(self) -> Iterator[str]:
+        excess = [(row.given_epsilon or 0.0) / row.epsilon for row in self.rows if row.role == PAPER and row.epsilon]
+        if excess and max(excess) > 1.001:
+            yield f"The paper's noise gives up to {max(excess):.3g} times the epsilon that it is meant for."
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with the rows; `vacuous` marks bounds that say nothing."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas.") from error
+        return pandas.DataFrame([asdict(row) | {"vacuous": row.vacuous} for row in self.rows])
+
+    def table(self, setting: str) -> list[tuple[str, ...]]:
+        """The header, then one line for each horizon and epsilon of a setting."""
+        own = [row for row in self.rows if row.setting == setting]
+        alone = {row.horizon: row for row in own if row.role == WITHOUT}
+        paper = {(row.horizon, row.epsilon): row for row in own if row.role == PAPER}
+        lines: list[tuple[str, ...]] = [_HEADER]
+        for row in own:
+            if row.role == PRIVATE:
+                lines.append(_line(alone[row.horizon], row, paper[row.horizon, row.epsilon]))
+        return lines
+
+    def learners(self, setting: str) -> str:
+        """Which learners stand behind the columns of a setting."""
+        names = {
+            role: dict.fromkeys(row.learner for row in self.rows if (row.setting, row.role) == (setting, role))
+            for role in (WITHOUT, PRIVATE, PAPER)
+        }
+        return "; ".join(f"{role}: {' or '.join(found)}" for role, found in names.items())
+
+    def _title(self) -> str:
+        replicas = max(row.replicas for row in self.rows)
+        return (
+            f"Price of privacy: decisions in the {self.decision_set}, losses in the {self.loss_set}; "
+            f"{replicas} replicas, {self.seconds:.3g} s"
+        )
+
+    def __str__(self) -> str:
+        blocks = [self._title()]
+        for setting in self.settings:
+            lines = self.table(setting)
+            widths = [max(len(line[k]) for line in lines) for k in range(len(_HEADER))]
+            text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+            blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
+        return "\n\n".join([*blocks, _wrapped(LEGEND), self.recommendation])
+
+    def _repr_html_(self) -> str:
+        tables = []
+        for setting in self.settings:
+            header, *lines = self.table(setting)
+            tables.append(markup.table(lines, header, f"{setting}: {self.learners(setting)}"))
+        above = "".join(f"<p>{markup.text(line)}</p>" for line in [self._title(), *self.recommendation.splitlines()])
+        return f"{above}{''.join(tables)}<p>{markup.text(LEGEND)}</p>"
+
+    def plot(self, ax: Any = None, *, setting: str | None = None, horizon: int | None = None) -> Any:
+        """Regret over epsilon in one setting and over one horizon, on matplotlib axes, which are returned.
+
+        Args:
+            ax: where to draw; by default a new figure.
+            setting: by default the first one.
+            horizon: by default the largest.
+        """
+        setting, horizon = setting or self.settings[0], horizon or self.horizons[-1]
+        own = [row for row in self.rows if (row.setting, row.horizon) == (setting, horizon)]
+        if not own:
+            raise ValueError(f"Nothing was measured for the setting {setting!r} and T = {horizon}.")
+        if ax is None:
+            ax = importlib.import_module("matplotlib.pyplot").figure(layout="constrained").add_subplot()
+        (alone,) = (row for row in own if row.role == WITHOUT)
+        asked = sorted({row.epsilon for row in own if row.epsilon is not None})
+        ax.axhspan(alone.lower, alone.upper, color="C0", alpha=0.2, linewidth=0)
+        ax.axhline(alone.regret, color="C0", label="without privacy")
+        for role, colour, label in (
+            (PRIVATE, "C1", "private"),
+            (PAPER, "C3", "the paper's noise, at the epsilon it gives"),
+        ):
+            self._draw(ax, [row for row in own if row.role == role], colour, label)
+        ax.axhline(alone.idle, color="C7", linestyle=":", label="never learning")
+        if alone.bound is not None and not alone.vacuous:
+            ax.axhline(alone.bound, color="C0", linestyle="--", linewidth=1)
+        ax.plot([], [], color="C7", linestyle="--", linewidth=1, label="proved bounds")
+        ax.set(xscale="log", xlabel="epsilon", ylabel="regret", title=f"{setting}, T = {horizon}")
+        ax.set_xticks(asked, [f"{epsilon:g}" for epsilon in asked])
+        ax.set_xticks([], minor=True)
+        if alone.idle > 0 and min(row.regret for row in own) > 0:
+            ax.set_yscale("log", nonpositive="clip")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False)
+        return ax
+
+    def _draw(self, ax: Any, rows: list[PriceRow], colour: str, label: str) -> None:
+        at = [row.given_epsilon for row in rows]
+        ax.fill_between(
+            at, [row.lower for row in rows], [row.upper for row in rows], color=colour, alpha=0.2, linewidth=0
+        )
+        ax.plot(at, [row.regret for row in rows], color=colour, marker="o", markersize=4, label=label)
+        bounded = [row for row in rows if row.bound is not None and not row.vacuous]
+        ax.plot(
+            [row.given_epsilon for row in bounded],
+            [row.bound for row in bounded],
+            color=colour,
+            linestyle="--",
+            linewidth=1,
+        )
+
+
+def _line(alone: PriceRow, private: PriceRow, paper: PriceRow) -> tuple[str, ...]:
+    times = f"{private.regret / alone.regret:.3g}" if alone.regret > 0 else "-"
+    return (
+        f"{private.horizon}",
+        f"{private.epsilon:g}",
+        _number(private.idle),
+        _number(alone.regret),
+        _measured(private),
+        f"{_number(private.lower)} to {_number(private.upper)}",
+        times,
+        _bound(private),
+        private.losses,
+        _measured(paper),
+        _bound(paper),
+        f"{paper.given_epsilon:.3g}",
+    )
+
+
+def _measured(row: PriceRow) -> str:
+    error = "" if math.isnan(row.standard_error) else f" ±{_number(row.standard_error)}"
+    return f"{_number(row.regret)}{error}"
+
+
+def _bound(row: PriceRow) -> str:
+    if row.bound is None:
+        return "none"
+    return "vacuous" if row.vacuous else _number(row.bound)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, subsequent_indent="  ")

@@ -1,0 +1,62 @@
+"""The diagonal chart gives the same linear algebra as the dense one on the same set."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpcvx import DecisionSet
+from dpcvx.sets.geometry.charts import DenseChart, DiagonalChart
+from dpcvx.sets.geometry.charts.dense import TangentSpace
+
+N = 70
+
+
+def _sets():
+    x = cp.Variable(N, name="x")
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2, N))
+    yield "box", x, [x >= -1, x <= 2]
+    yield "simplex", x, [x >= 0, cp.sum(x) == 1]
+    yield "capped simplex", x, [x >= 0, x <= 0.1, cp.sum(x) == 1]
+    yield "box with budgets", x, [x >= -1, x <= 1, rows @ x <= 3]
+    yield "two simplices", x, [x >= 0, cp.sum(x[:30]) == 1, cp.sum(x[30:]) == 2]
+    yield "ball", x, [cp.norm2(x) <= 1]
+    yield "cut ball", x, [cp.norm2(x - 0.1) <= 1, cp.sum(x) == 0.5, rows[0] @ x <= 0.5]
+    yield "box, ball and budget", x, [x >= -0.5, x <= 0.5, cp.norm2(x) <= 1, rows @ x <= 1, cp.sum(x) == 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "constraints"), list(_sets()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_diagonal_and_dense_charts_agree(name, variable, constraints):
+    rng = np.random.default_rng(1)
+    X = DecisionSet(variable, constraints)
+    fast = X.chart
+    assert isinstance(fast, DiagonalChart)
+    dense = DenseChart(X.conic, TangentSpace(X.conic), fast.v0)
+    assert fast.dim == dense.dim
+    for strength in (0.0, 30.0, 1e3):
+        x = X.flatten(X.barrier_argmin(strength * rng.standard_normal(N)))
+        a, b = fast.factor(fast.coordinates(x)), dense.factor(dense.coordinates(x))
+        assert fast.value(a.z) == pytest.approx(float(dense.value(b.z)), rel=1e-8, abs=1e-8)
+        c = rng.standard_normal(N)
+        step_fast, step_dense = fast.push(a.solve(fast.pull(c))), dense.push(b.solve(dense.pull(c)))
+        assert np.allclose(step_fast, step_dense, rtol=1e-6, atol=1e-8 * np.abs(step_dense).max())
+        tangent = step_dense
+        force_fast = fast.spread(a.apply(fast.coordinates(fast.x0 + tangent)))
+        force_dense = dense.spread(b.apply(dense.coordinates(dense.x0 + tangent)))
+        assert np.allclose(force_fast, force_dense, rtol=1e-5, atol=1e-6 * np.abs(force_dense).max())
+        # C'^-1 C^-1 = S^-1 and C C' = S in both, whatever C is
+        axes_fast, axes_dense = fast.push(a.half_solve(np.eye(fast.dim))), dense.push(b.half_solve(np.eye(dense.dim)))
+        inverse = axes_dense.T @ axes_dense
+        assert np.allclose(axes_fast.T @ axes_fast, inverse, rtol=1e-5, atol=1e-8 * np.abs(inverse).max())
+        covectors = fast.spread(a.half_apply(np.eye(fast.dim)))
+        assert np.allclose(covectors @ axes_fast.T, np.eye(fast.dim), atol=1e-6)
+        assert np.allclose(
+            fast.spread(fast.gradient(a.z)), dense.spread(dense.gradient(b.z)), rtol=1e-6, atol=1e-7 * np.abs(c).max()
+        )
+        for chart, factor in ((fast, a), (dense, b)):
+            d, measure = factor.sample(rng, 0.5)  # on the ellipsoid of radius 1/2, and what measures it
+            assert measure @ d == pytest.approx(0.25)
+            force = chart.spread(factor.apply(d))
+            assert np.allclose(chart.spread(measure), force, rtol=1e-5, atol=1e-6 * np.abs(force).max())
