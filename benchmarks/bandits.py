@@ -140,7 +140,7 @@ def replicas():
 
 
 def samplers():
-    """A round, which samples the Dikin ellipsoid and moves its centre, against one step of a Dikin walk."""
+    """A round, which samples the Dikin ellipsoid and moves its center, against one step of a Dikin walk."""
     try:
         import polytopewalk
     except ImportError:

@@ -20,7 +20,7 @@ print(portfolios.summary())
 rng = np.random.default_rng(0)
 print("\nthe most of the first asset: ", portfolios.argmin(np.array([-1.0, 0.0, 0.0])).round(4))
 print("nearest to (1, 0, 0):        ", portfolios.project(np.array([1.0, 0.0, 0.0])).round(4))
-print("three points around the centre:\n", portfolios.dikin(portfolios.center).sample(rng, size=3).round(4), sep="")
+print("three points around the center:\n", portfolios.dikin(portfolios.center).sample(rng, size=3).round(4), sep="")
 
 # The same with a bound on the risk that no portfolio meets.
 try:

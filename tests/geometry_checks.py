@@ -33,7 +33,7 @@ class Judge:
 
 
 def interior_points(X, rng, strengths):
-    """The centre and barrier argmins for covectors of the given sizes: the larger, the closer to the boundary."""
+    """The center and barrier argmins for covectors of the given sizes: the larger, the closer to the boundary."""
     points = [X.center]
     for strength in strengths:
         direction = rng.standard_normal(X.shape)

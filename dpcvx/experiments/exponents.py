@@ -99,8 +99,8 @@ def _slopes(x: Array, variances: Array) -> Array:
     """The vector s with <s, y> the slope of the regression of y on x, weighted by the inverse variances."""
     least = 1e-6 * variances.max()
     weights = 1 / np.maximum(variances, least) if least else np.ones(len(x))
-    centred = x - weights @ x / weights.sum()
-    return np.asarray(weights * centred / (weights @ centred**2))
+    centered = x - weights @ x / weights.sum()
+    return np.asarray(weights * centered / (weights @ centered**2))
 
 
 def _misfit(x: Array, y: Array, errors: Array) -> float:

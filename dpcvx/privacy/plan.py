@@ -140,11 +140,11 @@ def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNor
         lower, upper = loss_set.box
         half = upper - lower if neighbours == "replace" else np.maximum(np.abs(lower), np.abs(upper))
         return KNorm(scale, tuple(float(h) / grid.step for h in half), "box")
-    ball = loss_set.centred_ball
+    ball = loss_set.centered_ball
     if ball is not None and ball[1] == 2:
         reach = (2 if neighbours == "replace" else 1) * ball[0] / grid.step
         return KNorm(scale, (reach,) * loss_set.size, "ball")
-    raise ValueError("K-norm noise is sampled exactly for boxes and centred Euclidean balls only.")
+    raise ValueError("K-norm noise is sampled exactly for boxes and centered Euclidean balls only.")
 
 
 def _check(epsilon: float, delta: float, counter: str | None, noise: str | None, calibration: str) -> None:

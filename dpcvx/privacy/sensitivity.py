@@ -4,7 +4,7 @@ Losses are rounded to multiples of a power of two and summed as integers, so the
 rounded losses:
 
     a box           sum of rounded upper minus rounded lower ends: rounding is monotone, nothing is added;
-    a centred ball  rounding toward zero stays in the ball: the diameter, in whole units;
+    a centered ball  rounding toward zero stays in the ball: the diameter, in whole units;
     any other set   the diameter in units, plus 1 for each entry that can move (half a unit on either side).
 
 Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1.
@@ -70,7 +70,7 @@ def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Se
         width = upper - lower if replace else np.maximum(np.abs(lower), np.abs(upper))
         return Sensitivity(norm, _whole(width, norm), grid, "exact", False)
     measure = loss_set.diameter(norm) if replace else loss_set.radius(norm)
-    ball = loss_set.centred_ball is not None
+    ball = loss_set.centered_ball is not None
     # clipping is exact up to rounding, relative to the size of the set and to where it lies
     entries = loss_set.size if norm == 1 else math.sqrt(loss_set.size)
     size = (float(measure) * _OUTWARD + 1e-12 * float(loss_set.radius(np.inf)) * entries) / grid.step

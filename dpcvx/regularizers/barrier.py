@@ -1,6 +1,6 @@
 """The set's own self-concordant barrier as a regulariser.
 
-R grows without bound toward the boundary, so the comparator is moved toward the centre by the share 1/T, which costs
+R grows without bound toward the boundary, so the comparator is moved toward the center by the share 1/T, which costs
 at most one round: R is then at most nu log T. The Dikin ellipsoid around x lies in X, hence |l|*_x is at most half of
 the variation of l over X. One round costs omega(d)/eta, d = eta |l|*_x < 1, omega(d) = -log(1 - d) - d.
 """
@@ -14,7 +14,7 @@ from dpcvx.arrays import Array
 from dpcvx.regularizers.regularizer import Regularizer
 from dpcvx.sets.geometry.batch_newton import minimise_all
 
-_STEEPEST = 1e10  # size of a covector, in the units of the centre, beyond which the answer is at the boundary anyway
+_STEEPEST = 1e10  # size of a covector, in the units of the center, beyond which the answer is at the boundary anyway
 
 
 class Barrier(Regularizer):

@@ -14,7 +14,7 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.regularizers.regularizer import Noise, Regularizer
-from dpcvx.sets.oracles.oracles import CentredForm
+from dpcvx.sets.oracles.oracles import CenteredForm
 from dpcvx.sets.shapes.closed_forms import Knapsack
 from dpcvx.sets.sizes import Sizes, chord_bound
 from dpcvx.sets.solvers.solver import ConeProgram
@@ -82,8 +82,8 @@ class Entropy(Regularizer):
         return self._total / learning_rate * noise.log_moment(learning_rate)
 
     @cached_property
-    def _form(self) -> CentredForm:
-        return self.decision_set.centred_form
+    def _form(self) -> CenteredForm:
+        return self.decision_set.centered_form
 
     @cached_property
     def _program(self) -> ConeProgram:

@@ -64,7 +64,7 @@ def demo_page(found: Findings, command: str) -> Page:
     page.add(
         "What privacy costs",
         f"Regret per trip, in the time that the slowest road can take. The best fixed route costs {found.best:.3f} a "
-        f"trip, and who learns nothing and drives the centre of the set pays {found.aimless - found.best:.3f} more. "
+        f"trip, and who learns nothing and drives the center of the set pays {found.aimless - found.best:.3f} more. "
         "Proved bounds hold for all losses there are; one above that says little about so few trips.",
         table(
             PRICE_HEADER, _unbroken(found.price()), caption=f"Simulation: mean over {replicas} runs ± standard error"

@@ -24,7 +24,7 @@ def declaration(declared: DecisionSet | LossSet) -> Html:
     """What was declared, as cvxpy prints it, and what was derived from it."""
     variable = declared.variable
     lines = [f"variable {variable.name()} of shape {declared.shape}", *(f"  {text}" for text in declared.declared)]
-    rows = [("centre", _entries(declared.flatten(declared.center)))]
+    rows = [("center", _entries(declared.flatten(declared.center)))]
     if isinstance(declared, LossSet):
         rows += [(f"diameter, {p:g}-norm", f"{declared.diameter(p)!r}") for p in (1, 2)]
     else:
@@ -55,10 +55,10 @@ def _entries(vector: Array) -> str:
 
 
 def _size(declared: DecisionSet) -> tuple[str, str]:
-    """How large the set is: entry by entry where that is quick, otherwise by the Dikin ellipsoid at its centre."""
+    """How large the set is: entry by entry where that is quick, otherwise by the Dikin ellipsoid at its center."""
     listed = declared.is_polytope and declared.size <= _LISTED
     if not (listed or declared.closed_form is not None or declared.size > DENSE_LIMIT):
-        return "radius", f"at most {declared.central_radius:.4g} around the centre, by its Dikin ellipsoid"
+        return "radius", f"at most {declared.central_radius:.4g} around the center, by its Dikin ellipsoid"
     lower, upper = declared.bounding_box()
     widest = np.max(upper - lower)
     least, largest = (0.0 if abs(end) <= 1e-12 * widest else end for end in (np.min(lower), np.max(upper)))

@@ -19,11 +19,11 @@ from dpcvx.sets.conic.pruning import prune_rows
 from dpcvx.sets.geometry import bounds
 from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, DenseChart
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
-from dpcvx.sets.geometry.interior import centre
+from dpcvx.sets.geometry.interior import find_center
 from dpcvx.sets.geometry.newton import fibre, minimise
 from dpcvx.sets.geometry.parameter import BarrierParameter, barrier_parameter
 from dpcvx.sets.oracles.membership import Membership
-from dpcvx.sets.oracles.oracles import CentredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
+from dpcvx.sets.oracles.oracles import CenteredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles
 from dpcvx.sets.oracles.vertices import VertexPeeling, VertexWalk
 from dpcvx.sets.shapes.closed_forms import Ball, ClosedForm, Point, recognise
 from dpcvx.sets.shapes.named_shapes import hull_points, matrix_norm_ball, norm_ball
@@ -70,9 +70,9 @@ class DecisionSet:
         names = (*declaration.names, declaration.attribute_name)
         lifted = lift(declaration)
         conic = presolve(lifted, names)
-        found = centre(conic, names, variable.name(), variable.shape)
+        found = find_center(conic, names, variable.name(), variable.shape)
         if prune:
-            found = centre(prune_rows(found.conic), names, variable.name(), variable.shape)
+            found = find_center(prune_rows(found.conic), names, variable.name(), variable.shape)
         self.name = name or "set"
         self.variable = variable
         self.shape: tuple[int, ...] = variable.shape
@@ -104,7 +104,7 @@ class DecisionSet:
 
     @property
     def chart(self) -> Chart:
-        """The coordinates around the analytic centre in which learners compute."""
+        """The coordinates around the analytic center in which learners compute."""
         return self._chart
 
     @property
@@ -129,7 +129,7 @@ class DecisionSet:
 
     @property
     def center(self) -> Array:
-        """The analytic centre."""
+        """The analytic center."""
         return self.unflatten(self._chart.x0.copy())
 
     @cached_property
@@ -150,7 +150,7 @@ class DecisionSet:
         return LinearOperator((self.size, self.size), matvec=onto, rmatvec=onto, dtype=float)
 
     def contains(self, point: Any, tol: float = 1e-9) -> bool:
-        """Whether the point lies in the set enlarged about its centre by the factor 1 + tol.
+        """Whether the point lies in the set enlarged about its center by the factor 1 + tol.
 
         Points of the wrong shape raise; NaN and infinities are in no set.
         """
@@ -171,7 +171,7 @@ class DecisionSet:
             return self._slow
         if self._form is not None:
             return self._form
-        form = self.centred_form
+        form = self.centered_form
         return PolyhedralOracles(form, self._chart) if form.is_polyhedral else ConicOracles(form, self._chart)
 
     @property
@@ -195,9 +195,9 @@ class DecisionSet:
         return hull_points(self._conic)
 
     @cached_property
-    def centred_form(self) -> CentredForm:
-        """The conic form around the centre, for solvers."""
-        return CentredForm(self._conic, self._chart)
+    def centered_form(self) -> CenteredForm:
+        """The conic form around the center, for solvers."""
+        return CenteredForm(self._conic, self._chart)
 
     def argmin(self, c: Any) -> Array:
         """A minimiser of <c, x> over the set; a vertex where the set is a polytope."""
@@ -288,7 +288,7 @@ class DecisionSet:
 
     @cached_property
     def central_radius(self) -> float:
-        """A bound of max |x - center|_2: the Dikin ellipsoid at the centre, blown up; infinite on large sets."""
+        """A bound of max |x - center|_2: the Dikin ellipsoid at the center, blown up; infinite on large sets."""
         if not isinstance(self._chart, DenseChart) or not self.dim:
             return np.inf
         return bounds.blow_up(self._chart, self.nu) * float(np.linalg.norm(self._chart.B, 2))
@@ -319,7 +319,7 @@ class DecisionSet:
         if self._chart.width > DENSE_LIMIT:
             raise UnsupportedConeError(f"Vertices of sets of {self.size} entries need an own vertex_sampler.")
         if self._chart.auxiliaries:
-            return VertexPeeling(self.centred_form, self.dim)
+            return VertexPeeling(self.centered_form, self.dim)
         return VertexWalk(self._chart)
 
     # shapes
@@ -355,7 +355,7 @@ class DecisionSet:
         return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1))
 
     def _each(self, oracle: Callable[[Array], Array], vectors: Array, *, pull: bool = False) -> Array:
-        """An oracle on every vector of a batch; `pull` moves answers toward the centre until they are in the set."""
+        """An oracle on every vector of a batch; `pull` moves answers toward the center until they are in the set."""
         if not np.isfinite(vectors).all():
             raise ValueError("The oracle was given NaN or an infinity.")
         if vectors.ndim == 1 or getattr(oracle, "__self__", None) is self._form:
@@ -368,7 +368,7 @@ class DecisionSet:
         return self.unflatten(answers)
 
     def interior_coordinates(self, x: Array) -> Array:
-        """Joint coordinates of interior points, the auxiliaries centred."""
+        """Joint coordinates of interior points, the auxiliaries centered."""
         chart = self._chart
         y = chart.coordinates(x)
         off = np.abs(chart.x0 + chart.push(y) - x).max(initial=0.0)

@@ -70,7 +70,7 @@ class LossSet:
         return self._set.unflatten(self.clip_vectors(flat))
 
     def clip_vectors(self, flat: Array) -> Array:
-        """`clip` on vectors; where a solver fails on one, it becomes the centre, so that no finite loss raises."""
+        """`clip` on vectors; where a solver fails on one, it becomes the center, so that no finite loss raises."""
         if isinstance(self._body, BoxBody) and self.dim == self.size:
             return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
         if isinstance(self._body, NormBallBody) and self._body.holds(flat).all():
@@ -89,7 +89,7 @@ class LossSet:
             return self._set.flatten(self._set.center)
 
     def contains(self, loss: Any, tol: float = 1e-9) -> bool:
-        """Whether the loss lies in the set, enlarged by the factor 1 + tol about its centre."""
+        """Whether the loss lies in the set, enlarged by the factor 1 + tol about its center."""
         return self._set.contains(loss, tol)
 
     def argmin(self, c: Any) -> Array:
@@ -98,7 +98,7 @@ class LossSet:
 
     @property
     def center(self) -> Array:
-        """The analytic centre."""
+        """The analytic center."""
         return self._set.center
 
     @property
@@ -107,7 +107,7 @@ class LossSet:
         return (self._body.lower, self._body.upper) if isinstance(self._body, BoxBody) else None
 
     @property
-    def centred_ball(self) -> tuple[float, float] | None:
+    def centered_ball(self) -> tuple[float, float] | None:
         """(radius, q) where the set is the ball |l|_q <= radius around the origin, otherwise None."""
         body = self._body
         if isinstance(body, NormBallBody) and not body.center.any():

@@ -59,7 +59,7 @@ class Findings:
 
     @property
     def aimless(self) -> float:
-        """What a trip costs for who plays the centre of the set and learns nothing."""
+        """What a trip costs for who plays the center of the set and learns nothing."""
         return float(self.losses.mean(axis=0) @ self.routes.center)
 
     def price(self) -> list[tuple[str, ...]]:

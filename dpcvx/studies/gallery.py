@@ -131,7 +131,7 @@ def draw(exhibits: Iterable[Exhibit], path: Path) -> None:
 
 
 def draw_set(panel: Axes, declared: DecisionSet) -> None:
-    """Draw the outline of a two-dimensional set and its Dikin ellipsoids at the centre and towards the boundary."""
+    """Draw the outline of a two-dimensional set and its Dikin ellipsoids at the center and towards the boundary."""
     boundary = outline(declared)
     panel.add_patch(Polygon(boundary, facecolor=FILL, edgecolor=OUTLINE, linewidth=1.8, joinstyle="round"))
     for point in viewpoints(declared, boundary):
@@ -161,7 +161,7 @@ def outline(declared: DecisionSet, directions: int = 360) -> Array:
 def viewpoints(
     declared: DecisionSet, boundary: Array, rays: int = 6, fractions: tuple[float, float] = (0.65, 0.92)
 ) -> list[Array]:
-    """Return the centre and, on two rings of rays from it, points at these fractions of the way to the outline."""
+    """Return the center and, on two rings of rays from it, points at these fractions of the way to the outline."""
     normals = unit_circle(len(boundary))
     reach = np.sum(normals * (boundary - to_plane(declared, declared.center[None])), axis=1)
     points = [declared.center]

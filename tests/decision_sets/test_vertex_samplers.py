@@ -68,7 +68,7 @@ SAMPLERS = {
 
 
 def inner_points(declared: DecisionSet, rng: np.random.Generator) -> list[np.ndarray]:
-    """The centre, a point on the way to the boundary, and one on the segment between two boundary points."""
+    """The center, a point on the way to the boundary, and one on the segment between two boundary points."""
     a, b = (declared.argmin(rng.normal(size=declared.shape)) for _ in range(2))
     return [declared.center, 0.1 * declared.center + 0.9 * a, 0.3 * a + 0.7 * b]
 

@@ -185,7 +185,7 @@ def test_const_is_the_price_of_noise_on_experts():
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - {"simplex, a point", "interval, interval"}))
-def test_const_makes_a_vertex_better_than_the_centre_by_as_much_as_the_set_allows(name):
+def test_const_makes_a_vertex_better_than_the_center_by_as_much_as_the_set_allows(name):
     X, Y = pair(name)
     loss = whole(const(X, Y, 1, seed=4))[0]
     gain = np.sum(loss * X.center) + X.support(-loss)
@@ -337,9 +337,9 @@ def test_generators_for_one_shape_refuse_others():
         orthogonal(X, Y, 10)
     with pytest.raises(ValueError, match="1-norm ball around the origin"):
         axes(X, Y, 10)
-    off_centre = declared(3, lambda v: [cp.norm2(v - 1) <= 1])
+    off_center = declared(3, lambda v: [cp.norm2(v - 1) <= 1])
     with pytest.raises(ValueError, match="Euclidean ball around the origin"):
-        orthogonal(ds.norm_ball(3, 2), off_centre, 10)
+        orthogonal(ds.norm_ball(3, 2), off_center, 10)
     line = declared(1, lambda v: [cp.norm2(v) <= 1])
     with pytest.raises(ValueError, match="orthogonal needs"):
         orthogonal(ds.norm_ball(1, 2), line, 10)

@@ -62,8 +62,8 @@ class Hedge:
         self._total = self._total + loss
 
 
-class Centre:
-    """Always plays the centre; one replica."""
+class Center:
+    """Always plays the center; one replica."""
 
     horizon = None
 
@@ -107,15 +107,15 @@ def numbers():
 
 
 @pytest.mark.parametrize("sets", [matrices, rectangles, numbers])
-def test_the_centre_has_the_regret_of_the_centre_on_any_shape(sets):
+def test_the_center_has_the_regret_of_the_center_on_any_shape(sets):
     decisions, allowed = sets()
     losses = coins(decisions, allowed, 60)
-    result = simulate(lambda seed: Centre(decisions), losses, replicas=2, checkpoints=[7, 60])
+    result = simulate(lambda seed: Center(decisions), losses, replicas=2, checkpoints=[7, 60])
     for column, stop in enumerate((7, 60)):
         total = losses.block(0, stop).sum(axis=0)
         expected = np.sum(total * decisions.center) - np.sum(total * decisions.argmin(total))
         assert np.allclose(result.regret[:, column], expected, atol=1e-7)
-    assert result.learner == "Centre" and result.bound is None and result.certificate is None
+    assert result.learner == "Center" and result.bound is None and result.certificate is None
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -144,7 +144,7 @@ def test_a_factory_gets_one_child_seed_a_replica():
 
     def factory(seed):
         seeds.append(seed)
-        return Centre(X)
+        return Center(X)
 
     losses = coins(X, Y, 50)
     simulate(factory, losses, replicas=5, seed=3)
@@ -235,7 +235,7 @@ def test_the_result_prints_as_a_short_table():
     assert "Hedge on altdrift: 1000 rounds, 3 replicas" in text and "proved bound" in text
     assert 4 < len(text.splitlines()) <= 14 and f"{result.final:.5g}" in text
     assert html.count("<tr>") == len(text.splitlines()) - 2 and "Hedge on altdrift" in html
-    assert "no proved bound" in str(simulate(lambda seed: Centre(X), coins(X, Y, 1)))
+    assert "no proved bound" in str(simulate(lambda seed: Center(X), coins(X, Y, 1)))
 
 
 def test_plot_shows_mean_band_and_bound():

@@ -49,7 +49,7 @@ def test_rounded_losses_never_move_further_than_the_certified_sensitivity(name, 
     assert isinstance(one.units, int)
 
 
-def test_boxes_and_centred_balls_pay_nothing_for_rounding():
+def test_boxes_and_centered_balls_pay_nothing_for_rounding():
     grid = Grid(-10)
     assert sensitivity(LOSS_SETS["unit box"], 1, "replace", grid).value == 4.0
     assert sensitivity(LOSS_SETS["ball"], 2, "replace", grid).value == pytest.approx(1.4, rel=1e-8)

@@ -88,7 +88,7 @@ def test_the_barrier_argmin_is_the_same_from_an_earlier_answer(sizes):
 
 
 def test_the_dual_norm_of_the_barrier_on_the_ball_is_half_of_the_variation():
-    """At the centre the local norm is 1/sqrt 2 of it: half of the constant would be refuted."""
+    """At the center the local norm is 1/sqrt 2 of it: half of the constant would be refuted."""
     X = ds.norm_ball(3, 2)
     barrier, g = Barrier(Sizes(X, ball_losses(3))), np.eye(3)[0]
     local = np.sqrt(g @ np.linalg.solve(X.barrier.hessian(X.center), g))

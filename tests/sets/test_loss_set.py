@@ -28,7 +28,7 @@ def _named():
     yield "scaled simplex", l, [l >= 0, cp.sum(l) == 4], 4 * np.eye(3)
     yield "1-ball", l, [cp.norm1(l) <= 2], 2 * np.concatenate([np.eye(3), -np.eye(3)])
     shifted = np.array([1.0, -2.0, 0.5])
-    yield "1-ball off centre", l, [cp.norm1(l - shifted) <= 2], shifted + 2 * np.concatenate([np.eye(3), -np.eye(3)])
+    yield "1-ball off center", l, [cp.norm1(l - shifted) <= 2], shifted + 2 * np.concatenate([np.eye(3), -np.eye(3)])
     yield "maximum ball", l, [cp.norm_inf(l) <= 1], np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     points = np.random.default_rng(5).standard_normal((6, 3))
     w = cp.Variable(6, nonneg=True)

@@ -69,12 +69,12 @@ def test_mean_regret_is_below_every_bound_that_says_something(found):
 
 
 def test_a_learner_that_never_learns_is_caught_above_the_bound(found):
-    """The teeth: the same rows, errors included, with the regret of staying at the centre."""
+    """The teeth: the same rows, errors included, with the regret of staying at the center."""
     idle = [replace(row, regret=row.idle) for row in found.rows if row.horizon == 128]
     assert violations(idle)
 
 
-def test_idle_is_the_regret_of_staying_at_the_centre(found):
+def test_idle_is_the_regret_of_staying_at_the_center(found):
     X, Y = ds.simplex(3), box_losses(3)
     totals = [GENERATORS[name](X, Y, 128, seed=3).block(0, 128).sum(axis=0) for name in HARD]
     assert found.rows[-1].idle == pytest.approx(max(np.mean(total) - total.min() for total in totals))
@@ -173,7 +173,7 @@ def test_the_measured_epsilon_is_where_privacy_costs_as_much_as_learning(regrets
 
 
 def test_nothing_is_called_free_where_nothing_is_learnt_without_privacy_either():
-    """Staying at the centre costs 100."""
+    """Staying at the center costs 100."""
     assert threshold(50.0, (90.0, 80.0, 70.0)).vacuous
     assert not threshold(49.0, (90.0, 80.0, 70.0)).vacuous
 

@@ -67,7 +67,7 @@ def axes(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
         ValueError: where Y is not a ball of the 1-norm around the origin.
     """
     check_shapes(X, Y)
-    radius, q = Y.centred_ball or (0.0, 0.0)
+    radius, q = Y.centered_ball or (0.0, 0.0)
     if q != 1:
         raise ValueError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")
     return Drawn("axes", horizon, Y.shape, seed, partial(_toss, partial(cross_polytope, Y.shape, radius)))

@@ -23,12 +23,12 @@ def random_vertex(X: DecisionSet, rng: np.random.Generator) -> Array:
 
 
 def opposite_vertex(X: DecisionSet, vertex: Array) -> Array:
-    """The point of X that is farthest behind the centre, seen from a vertex."""
+    """The point of X that is farthest behind the center, seen from a vertex."""
     return X.argmin(vertex - X.center)
 
 
 def favouring(X: DecisionSet, Y: LossSet, vertex: Array) -> Array:
-    """The loss of Y under which a vertex is better than the centre of X by as much as possible."""
+    """The loss of Y under which a vertex is better than the center of X by as much as possible."""
     return Y.argmin(vertex - X.center)
 
 
@@ -48,7 +48,7 @@ def extreme_losses(Y: LossSet, rng: np.random.Generator) -> Callable[[np.random.
     if Y.box is not None and Y.dim == Y.size:
         lower, upper = (Y.unflatten(end) for end in Y.box)
         return partial(_corners, lower, upper)
-    radius, q = Y.centred_ball or (0.0, 0.0)
+    radius, q = Y.centered_ball or (0.0, 0.0)
     if q == 2:
         return partial(_sphere, Y.shape, radius)
     if q == 1:

@@ -158,7 +158,7 @@ def _surely_inside(block: Array, Y: LossSet) -> Bools:
     if Y.box is not None and Y.dim == Y.size:
         lower, upper = Y.box
         return np.asarray(((flat >= lower) & (flat <= upper)).all(axis=1))
-    if Y.centred_ball is not None:
-        radius, q = Y.centred_ball
+    if Y.centered_ball is not None:
+        radius, q = Y.centered_ball
         return np.asarray(np.linalg.norm(flat, q, axis=1) <= radius)
     return np.zeros(len(flat), dtype=bool)

@@ -70,7 +70,7 @@ def _(learner: SCRiBLe, error: float) -> float:
 
     With r = |d|_w and f(s) = R(w + sd): f'(0) >= -r/12 - <L, d>, as the decrement is at most 1/12, f'(1/2) <= 2 nu, a
     property of barriers, and f'(1/2) - f'(0) >= r^2/(2 + r) >= r - 2 by self-concordance; so 11/12 r <= 2 nu + 2 +
-    <L, d>. In the norm of the centre |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
+    <L, d>. In the norm of the center |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
     """
     n, nu = learner.decision_set.dim, learner.decision_set.nu
     along = 2 * FAR * (nu + 2 * math.sqrt(nu))

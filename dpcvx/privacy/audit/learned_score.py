@@ -19,13 +19,13 @@ def learn_score(first: Array, second: Array) -> Score:
     Args:
         first, second: (n, features), outputs on the two streams.
     """
-    centre = (first.mean(axis=0) + second.mean(axis=0)) / 2
+    center = (first.mean(axis=0) + second.mean(axis=0)) / 2
     scatter = (np.atleast_2d(np.cov(first, rowvar=False)) + np.atleast_2d(np.cov(second, rowvar=False))) / 2
     values, vectors = np.linalg.eigh(scatter)
     whitening = vectors / np.sqrt(np.maximum(values, _FLAT * max(float(values.sum()), 1e-300)))
 
     def features(outputs: Array) -> Array:
-        w = np.clip((outputs - centre) @ whitening, -_REACH, _REACH)
+        w = np.clip((outputs - center) @ whitening, -_REACH, _REACH)
         columns = [np.ones((len(w), 1)), w, np.tanh(w), w**2]
         if w.shape[1] <= _PRODUCTS:
             i, j = np.triu_indices(w.shape[1], 1)

@@ -17,7 +17,7 @@ def worst_neighbours(
 ) -> tuple[Array, Array]:
     """Streams (T, *shape) that differ in one round: by a diameter ("replace"), or a longest loss and 0 ("zero-out").
 
-    The other rounds are 0, or the centre where 0 is not in the set.
+    The other rounds are 0, or the center where 0 is not in the set.
 
     Args:
         loss_set: where the losses lie.

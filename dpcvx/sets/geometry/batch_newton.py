@@ -12,7 +12,7 @@ _BISECTIONS = 60
 
 
 def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> Array:
-    """The minimisers z (k, size) of <covector, y> + F(z) for covectors (k, width), from `start` or the centre.
+    """The minimisers z (k, size) of <covector, y> + F(z) for covectors (k, width), from `start` or the center.
 
     Damped steps with a line search, full ones once the decrement is below 1/4; what does not converge so goes one by
     one along its central path.

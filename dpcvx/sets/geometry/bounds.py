@@ -9,7 +9,7 @@ lies in the dual cone, and c - G'lambda = r is nothing but rounding. So for ever
 
     <c, y*> <= <c, y> + <lambda, s> + |r| |z* - z|,
 
-whatever Newton's method reached. The set lies in a ball around its analytic centre in the coordinates of its chart
+whatever Newton's method reached. The set lies in a ball around its analytic center in the coordinates of its chart
 (`blow_up`), which bounds the last factor. Nothing here trusts an outside solver.
 """
 
@@ -79,11 +79,11 @@ def _dual(chart: Chart, factor: Factor, linear: Array, eta: float, slack: Array,
 
 
 def blow_up(chart: Chart, nu: float) -> float:
-    """How often the Dikin ellipsoid at the analytic centre must be blown up to hold the set.
+    """How often the Dikin ellipsoid at the analytic center must be blown up to hold the set.
 
-    nu + 2 sqrt(nu) for any barrier. For symmetric cones better: with the slack at the centre as the unit e of the cone,
+    nu + 2 sqrt(nu) for any barrier. For symmetric cones better: with the slack at the center as the unit e of the cone,
     <e, s> is the same number k, the sum of the cones' parameters, all over the set, and |s|_2 <= <e, s>; hence
-    |s - e|^2 = |s|^2 - k <= k^2 - k. The 1 % is for a centre that Newton's method found.
+    |s - e|^2 = |s|^2 - k <= k^2 - k. The 1 % is for a center that Newton's method found.
     """
     k = chart.cones.nu
     general = nu + 2 * np.sqrt(nu)
@@ -91,7 +91,7 @@ def blow_up(chart: Chart, nu: float) -> float:
 
 
 def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
-    """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the centre blown up."""
+    """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the center blown up."""
     reach = blow_up(chart, nu) * chart.column_widths()
     lower, upper = chart.v0 - reach, chart.v0 + reach
     single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral

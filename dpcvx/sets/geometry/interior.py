@@ -1,6 +1,6 @@
-"""Diagnosis: is the set empty, flat, thin or unbounded? If none of these, its analytic centre.
+"""Diagnosis: is the set empty, flat, thin or unbounded? If none of these, its analytic center.
 
-A point is found by maximising the least slack; the centre by Newton's method. That centre is its own certificate:
+A point is found by maximising the least slack; the center by Newton's method. That center is its own certificate:
 along a recession direction d any barrier falls at least as fast as its local norm, <F', d> <= -|d|_F'', so a Newton
 decrement below 1 leaves no room for a ray.
 """
@@ -28,22 +28,22 @@ _THIN = 1e-6  # relative width below which a set is called thin
 
 
 @dataclass(frozen=True)
-class Centred:
-    """A diagnosed set: its conic form after all reductions, and the chart at its analytic centre."""
+class Centered:
+    """A diagnosed set: its conic form after all reductions, and the chart at its analytic center."""
 
     conic: ConicSet
     chart: Chart
 
 
-def centre(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> Centred:
-    """Find the analytic centre, or raise the sentence that says why there is none."""
+def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> Centered:
+    """Find the analytic center, or raise the sentence that says why there is none."""
     for _ in range(20):
         conic, v = strict_point(conic, names)
         conic = fold_on_hull(conic, v)
-        chart = _analytic_centre(Charts(conic), v)
+        chart = _analytic_center(Charts(conic), v)
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
-            return Centred(conic, chart)
+            return Centered(conic, chart)
         conic = _without_rays(conic, names, variable_name, shape)
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
 
@@ -189,11 +189,11 @@ def _zoomed(conic: ConicSet, v: Array) -> ConicSet:
     )
 
 
-def _analytic_centre(charts: Charts, v: Array) -> Chart | None:
+def _analytic_center(charts: Charts, v: Array) -> Chart | None:
     """Newton's method from v, the chart renewed where it stops; None where the decrement never falls below 1."""
     for _ in range(8):
         try:
-            with np.errstate(all="ignore"):  # a set without a centre drives the iterates to infinity
+            with np.errstate(all="ignore"):  # a set without a center drives the iterates to infinity
                 chart = charts.at(v)
                 found = minimise(chart, np.zeros(chart.width), start=np.zeros(chart.size))
         except np.linalg.LinAlgError:
@@ -211,7 +211,7 @@ def _analytic_centre(charts: Charts, v: Array) -> Chart | None:
 def _check_width(
     chart: Chart, conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]
 ) -> None:
-    """Refuse flat sets and warn of thin ones, by the least width of the Dikin ellipsoid at the centre."""
+    """Refuse flat sets and warn of thin ones, by the least width of the Dikin ellipsoid at the center."""
     if chart.dim < 2:
         return
     width = chart.least_width()
@@ -260,7 +260,7 @@ def _without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, sha
         if np.abs(ray).max() > 1e-6:
             return _project_out(conic, ray, names)
     raise DegenerateSetError(
-        "The set is flat within rounding, or its constraints are too badly scaled: its analytic centre was not found."
+        "The set is flat within rounding, or its constraints are too badly scaled: its analytic center was not found."
     )
 
 

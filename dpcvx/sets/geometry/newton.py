@@ -1,4 +1,4 @@
-"""Newton's method on <covector, y> + F(z) in a chart: centring, barrier argmin, fibres over a point."""
+"""Newton's method on <covector, y> + F(z) in a chart: centering, barrier argmin, fibres over a point."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Minimum:
 
 
 def minimise(chart: Chart, covector: Array, start: Array | None = None, tolerance: float = 1e-9) -> Minimum:
-    """The minimum of <covector, y> + F(z), warm from `start`, otherwise along the central path from the centre."""
+    """The minimum of <covector, y> + F(z), warm from `start`, otherwise along the central path from the center."""
     if start is not None:
         found = _newton(chart, covector, start, tolerance, 30)
         if found.decrement <= max(tolerance, 1e-6):
@@ -148,15 +148,15 @@ def line_search(chart: Chart, z: Array, step: Array, slope: float, curve: float 
 
 
 def fibre(chart: Chart, y: Array, tolerance: float = 1e-10) -> Array | None:
-    """z = (u, y) with u the centre of the fibre over y; None where y is not in the interior of the set.
+    """z = (u, y) with u the center of the fibre over y; None where y is not in the interior of the set.
 
-    Follows u along the segment from the centre of the chart: predict by the implicit function, then correct in u alone.
+    Follows u along the segment from the center of the chart: predict by the implicit function, then correct in u alone.
     """
     k = chart.auxiliaries
     if not k:
         return y if chart.interior(y) else None
     z, done = np.zeros(chart.size), 0.0
-    z = _centre_fibre(chart, z, tolerance)
+    z = _center_fibre(chart, z, tolerance)
     stride = 1.0
     for _ in range(400):
         if done >= 1:
@@ -173,7 +173,7 @@ def fibre(chart: Chart, y: Array, tolerance: float = 1e-10) -> Array | None:
             z[k:] = y
             if not chart.interior(z):
                 return None
-        z = _centre_fibre(chart, z, tolerance)
+        z = _center_fibre(chart, z, tolerance)
         stride = 2 * step
     return None
 
@@ -187,7 +187,7 @@ def _predict(chart: Chart, z: Array, y: Array) -> Array:
     return np.concatenate([du, dy])
 
 
-def _centre_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
+def _center_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
     """Newton in u alone."""
     k = chart.auxiliaries
     last = np.inf
@@ -202,7 +202,7 @@ def _centre_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
         if not chart.interior(z + alpha * step):
             return z
         z, last = z + alpha * step, left
-    raise OracleError(f"The auxiliary variables could not be centred: the Newton decrement stays at {left:.2g}.")
+    raise OracleError(f"The auxiliary variables could not be centered: the Newton decrement stays at {left:.2g}.")
 
 
 def _root(square: Array) -> float:

@@ -1,7 +1,7 @@
 """Whether a point lies in a declared set, without the units of the declaration.
 
-A point is in the set with tolerance tol when it lies in the set enlarged by 1 + tol about its centre. So it is first
-moved to the affine hull, then toward the centre, and then judged: by the slacks where there are no auxiliary
+A point is in the set with tolerance tol when it lies in the set enlarged by 1 + tol about its center. So it is first
+moved to the affine hull, then toward the center, and then judged: by the slacks where there are no auxiliary
 variables; by cvxpy's own evaluation of the atoms where cvxpy introduced them; otherwise by a small cone program over
 the auxiliaries.
 """
@@ -56,7 +56,7 @@ class Membership:
         return self._fibre_meets(y)
 
     def pulled(self, x: Array) -> Array:
-        """The point moved onto the affine hull and toward the centre until it is in the set."""
+        """The point moved onto the affine hull and toward the center until it is in the set."""
         chart = self._chart
         step = chart.push(chart.coordinates(x))
         for pull in (0.0, *np.logspace(-11, 0, 45)):

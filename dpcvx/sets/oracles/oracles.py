@@ -1,7 +1,7 @@
 """Linear minimisation and Euclidean projection over a declared set, several routes behind one interface.
 
-The solvers work in the coordinates of the conic form, moved to the analytic centre and scaled by the widths of the
-Dikin ellipsoid there. What a solver returns is pulled toward the centre until every cone holds, so no oracle answers
+The solvers work in the coordinates of the conic form, moved to the analytic center and scaled by the widths of the
+Dikin ellipsoid there. What a solver returns is pulled toward the center until every cone holds, so no oracle answers
 with a point outside the set.
 """
 
@@ -21,10 +21,10 @@ from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.geometry.newton import minimise, nearest
 from dpcvx.sets.solvers.solver import ConeProgram, LinearProgram
 
-_INSIDE = 1e-11  # slack, relative to the slack at the centre, that a returned point may lack
+_INSIDE = 1e-11  # slack, relative to the slack at the center, that a returned point may lack
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
-_POOR = 1e-7  # share of the way to the centre above which a solver's answer is poor
+_POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
 _ACTIVE_SET_LIMIT = 200  # dimension up to which projections run on the dense active-set method
 
 
@@ -41,8 +41,8 @@ class Oracles(Protocol):
         """The nearest point to p."""
 
 
-class CentredForm:
-    """The conic form around its centre: x = x0 + P w, s0 - A w in K, E w = 0, every cone's slack of size 1 at w = 0."""
+class CenteredForm:
+    """The conic form around its center: x = x0 + P w, s0 - A w in K, E w = 0, every cone's slack of size 1 at w = 0."""
 
     def __init__(self, conic: ConicSet, chart: Chart) -> None:
         columns = sparse.diags_array(chart.column_widths())
@@ -66,11 +66,11 @@ class CentredForm:
         return np.asarray(U[:, values > 1e-11 * values[0]])
 
     def inside(self, w: Array) -> Array:
-        """The point x of w, moved onto the equalities and toward the centre until it is in the set."""
+        """The point x of w, moved onto the equalities and toward the center until it is in the set."""
         return self.pulled(w)[0]
 
     def pulled(self, w: Array) -> tuple[Array, float]:
-        """`inside`, and the share of the way to the centre that it took."""
+        """`inside`, and the share of the way to the center that it took."""
         if self.E.shape[0]:
             w = w - self._normals @ (self._normals.T @ w)
         step = -(self.A @ w)
@@ -80,7 +80,7 @@ class CentredForm:
         return np.asarray(self.x0 + self.P @ ((1 - share) * w)), share
 
     def holds(self, step: Array) -> bool:
-        """Whether the slack s0 + step is in the cones, up to a tiny share of the way back to the centre."""
+        """Whether the slack s0 + step is in the cones, up to a tiny share of the way back to the center."""
         if self.is_polyhedral:
             return bool(np.all(self.s0 + step >= -_INSIDE))
         return bool(self.cones.interior(self.s0 + (1 - _INSIDE) * step))
@@ -91,7 +91,7 @@ class ConicOracles:
 
     name = "interior-point method (Clarabel)"
 
-    def __init__(self, form: CentredForm, chart: Chart) -> None:
+    def __init__(self, form: CenteredForm, chart: Chart) -> None:
         self._form = form
         self._chart = chart
 

@@ -15,14 +15,14 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.geometry.charts import Chart
-from dpcvx.sets.oracles.oracles import CentredForm
+from dpcvx.sets.oracles.oracles import CenteredForm
 from dpcvx.sets.solvers.solver import LinearProgram
 
 _SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
 _FACE = 1e-8  # by which the faces it reached are held
 _SAME = 1e-5  # distance below which a point is the vertex
 _PATHS = 8  # tries of peeling
-_TIGHT = 1e-9  # slack, relative to the slack at the centre, below which a constraint counts as reached
+_TIGHT = 1e-9  # slack, relative to the slack at the center, below which a constraint counts as reached
 
 
 class VertexWalk:
@@ -73,7 +73,7 @@ def _extend(rows: Array, row: Array) -> Array:
 class VertexPeeling:
     """Peeling by linear programs for polytopes with auxiliary variables."""
 
-    def __init__(self, form: CentredForm, dim: int) -> None:
+    def __init__(self, form: CenteredForm, dim: int) -> None:
         self._form, self._dim = form, dim
 
     def sample(self, x: Array, rng: np.random.Generator) -> Array:

@@ -233,7 +233,7 @@ class GeneralBody(Body):
         return bound(min(box, euclidean * moving ** max(0.0, 1 / p - 0.5)))
 
     def _rotated(self) -> float:
-        """The box bound along the axes of the Dikin ellipsoid at the centre."""
+        """The box bound along the axes of the Dikin ellipsoid at the center."""
         if self._set.size > 60:
             return np.inf
         axes = np.linalg.svd(self._set.chart.push(self._set.chart.tangent_basis().T).T, full_matrices=False)[0]

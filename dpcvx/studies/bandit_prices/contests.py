@@ -33,7 +33,7 @@ class ContestRow:
         epsilon: what the learner really guarantees; where it is more than its rivals', it is no rival of theirs.
         batch: rounds for which an action is held.
         regrets: of the replicas, against the losses that were worst for this learner.
-        idle: the regret per round of always playing the centre, against the same losses.
+        idle: the regret per round of always playing the center, against the same losses.
         bound: the proved regret per round, infinite without one.
         is_rival: whether it guarantees what the contest asks for.
         is_picked: whether `private_bandit` would choose it.
@@ -172,7 +172,7 @@ def second_moment(sets: Pair, epsilon: float) -> float:
 
 
 def extreme(sets: Pair) -> Array:
-    """The loss under which a random vertex is better than the centre by as much as possible."""
+    """The loss under which a random vertex is better than the center by as much as possible."""
     X, Y = sets
     return favouring(X, Y, random_vertex(X, generator(0, 0)))
 

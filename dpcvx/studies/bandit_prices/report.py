@@ -100,7 +100,7 @@ class Report:
         head = (
             f"The price of private bandits: simulation, {self.seconds:.0f} s, {LEVEL:.0%} intervals of mean regret.\n"
             f"{many} replicas, {few} in (i) and for the dimensions of (v); of several gaps, the worst counts.\n"
-            "* is what private_bandit chooses; nothing: always playing the centre; bound: proved; both per round."
+            "* is what private_bandit chooses; nothing: always playing the center; bound: proved; both per round."
         )
         parts = [f"{TITLES[name]}\n{price_table(rows)}" for name, rows in self.tables.items()]
         return "\n\n".join([head, *parts, growth_table(self.growths)])

@@ -91,7 +91,7 @@ def _losses(X: DecisionSet, Y: LossSet, grid: Grid, horizon: int) -> list[Losses
 
 
 def _idle(X: DecisionSet, losses: Losses) -> float:
-    """The regret of staying at the centre."""
+    """The regret of staying at the center."""
     total = np.zeros(losses.shape)
     for loss in losses:
         total += loss

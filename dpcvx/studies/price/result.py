@@ -27,7 +27,7 @@ _HEADER = (
     "gives",
 )
 LEGEND = (
-    "Mean regret on the losses that were worst, ± its standard error. idle: staying at the centre of the set; times: "
+    "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
     "regret; gives: the epsilon that the paper's noise really gives."
 )

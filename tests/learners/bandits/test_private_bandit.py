@@ -40,7 +40,7 @@ class EpsilonGreedy:
 
 
 class Spy:
-    """Plays the centre and remembers what it is told."""
+    """Plays the center and remembers what it is told."""
 
     def __init__(self, X, action=None):
         self.decision_set, self.action, self.seen = X, X.center if action is None else action, []

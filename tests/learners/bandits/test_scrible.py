@@ -120,7 +120,7 @@ def drawn_estimate(learner, loss):
 def test_the_mean_over_all_poles_is_the_loss_exactly(name, method, monkeypatch):
     X, Y = pair(name)
     learner = SCRiBLe(X, Y, 200, sampling=method, seed=1)
-    play_the_worst(learner, 20, looks=20)  # away from the centre
+    play_the_worst(learner, 20, looks=20)  # away from the center
     loss = np.random.default_rng(2).uniform(-1, 1, X.shape)
     poles = learner.ellipsoid.poles(method)
     assert len(poles) == 2 * X.dim
@@ -279,7 +279,7 @@ def test_skipping_small_newton_steps_would_give_linear_regret():
 
 
 def test_vertices_are_played_with_the_right_mean():
-    """4,000 paths from the first point, whose mean is the centre: within 6.5 standard errors (below 1e-9)."""
+    """4,000 paths from the first point, whose mean is the center: within 6.5 standard errors (below 1e-9)."""
     X, Y = pair("flow polytope")
     R = 4000
     vertices = SCRiBLe(X, Y, 10, play="vertices", seed=1, replicas=R).act()

@@ -33,9 +33,9 @@ class HullJudge:
         self.facets = ConvexHull((points - self.origin) @ self.along.T).equations
 
     def leaves(self, points, tolerance=1e-9):
-        centred = points.reshape(len(points), -1) - self.origin
-        beyond = (centred @ self.along.T @ self.facets[:, :-1].T + self.facets[:, -1]).max(axis=1)
-        off = np.linalg.norm(centred @ self.across.T, axis=1)
+        centered = points.reshape(len(points), -1) - self.origin
+        beyond = (centered @ self.along.T @ self.facets[:, :-1].T + self.facets[:, -1]).max(axis=1)
+        off = np.linalg.norm(centered @ self.across.T, axis=1)
         return int((~(np.maximum(beyond, off) <= tolerance)).sum())
 
 

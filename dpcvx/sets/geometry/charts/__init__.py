@@ -11,7 +11,7 @@ __all__ = ["DENSE_LIMIT", "Chart", "Charts", "DenseChart", "DiagonalChart", "Fac
 
 
 class Charts:
-    """The family of charts of one conic set: the structure is analysed once, the centre may move."""
+    """The family of charts of one conic set: the structure is analysed once, the center may move."""
 
     def __init__(self, conic: ConicSet) -> None:
         self._conic = conic
@@ -26,7 +26,7 @@ class Charts:
         self._tangent = TangentSpace(conic)
 
     def at(self, v0: Array) -> Chart:
-        """The chart centred at the strictly feasible lifted point v0."""
+        """The chart centered at the strictly feasible lifted point v0."""
         if self._diagonal is not None:
             return DiagonalChart(self._conic, self._diagonal, v0)
         return DenseChart(self._conic, self._tangent, v0)

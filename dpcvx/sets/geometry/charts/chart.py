@@ -1,6 +1,6 @@
 """Coordinates of the lifted set in which barrier and linear algebra live: one file for each structure of the Hessian.
 
-A chart is centred at a strictly feasible point v0 and scaled by the Hessian there, so the set contains the unit ball
+A chart is centered at a strictly feasible point v0 and scaled by the Hessian there, so the set contains the unit ball
 and lies in a ball of moderate radius whatever units the user chose. Its coordinates are z = (u, y):
 
     v = v0 + W z,    x = x0 + B y,    slack(z) = s0 - G z in K,
@@ -114,7 +114,7 @@ class Chart(ABC):
 
     @abstractmethod
     def column_widths(self) -> Array:
-        """The half-width of the Dikin ellipsoid at the centre in each lifted coordinate v."""
+        """The half-width of the Dikin ellipsoid at the center in each lifted coordinate v."""
 
     @abstractmethod
     def tangent_basis(self) -> Array:
@@ -135,7 +135,7 @@ class Chart(ABC):
         return self.cones.interior(self.slack(z))
 
     def value(self, z: Array) -> Array:
-        """F at z, relative to F at the centre of the chart."""
+        """F at z, relative to F at the center of the chart."""
         return self.cones.value(self.slack(z)) - self.cones.value(self.s0)
 
     def gradient(self, z: Array) -> Array:
@@ -152,7 +152,7 @@ class Chart(ABC):
         return np.asarray(np.abs(step) > 1e-13 * np.abs(step).max(initial=0.0), dtype=float)
 
     def least_width(self) -> float:
-        """The least half-width of the Dikin ellipsoid at the centre, in units of its own bounding box."""
+        """The least half-width of the Dikin ellipsoid at the center, in units of its own bounding box."""
         axes = self.push(self.factor(np.zeros(self.size)).half_solve(np.eye(self.dim)))
         extent = np.sqrt((axes * axes).sum(axis=0))
         moving = extent > 0

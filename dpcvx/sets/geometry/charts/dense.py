@@ -116,7 +116,7 @@ class DenseFactors(Factor):
 
 
 class DenseChart(Chart):
-    """z scaled so that the joint Hessian at the centre is the identity."""
+    """z scaled so that the joint Hessian at the center is the identity."""
 
     def __init__(self, conic: ConicSet, tangent: TangentSpace, v0: Array) -> None:
         self.cones = conic.cones
