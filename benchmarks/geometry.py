@@ -87,7 +87,7 @@ def dense_rounds():
         x = cp.Variable(n)
         A = rng.standard_normal((2 * n, n))
         A[-1] = -A[:-1].sum(axis=0) / n  # closes the polytope; no two rows are parallel
-        chart = DecisionSet(x, [A @ x <= 1]).chart
+        chart = DecisionSet(x, [A @ x <= 1]).geometry.chart
         z = 0.1 * rng.standard_normal(chart.size) / np.sqrt(n)
         ours, ratio = compare(barrier_round(chart, z, rng.standard_normal(n)), lapack_round(n))
         report(f"dense barrier round n={n} / (dsyrk + dpotrf)  [{ours * 1e6:.0f} us]", 1 / ratio, goal, True)
@@ -95,8 +95,8 @@ def dense_rounds():
 
 def diagonal_rounds():
     for name, X in (("simplex", decision_sets.simplex(500)), ("box", decision_sets.cube(500))):
-        chart = X.chart
-        dense = DenseChart(X.conic, TangentSpace(X.conic), chart.v0)
+        chart = X.geometry.chart
+        dense = DenseChart(X.geometry.conic, TangentSpace(X.geometry.conic), chart.v0)
         covector = X.flatten(rng.standard_normal(500))
         ours, ratio = compare(
             barrier_round(chart, np.zeros(chart.size), chart.pull(covector)),

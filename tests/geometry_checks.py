@@ -37,7 +37,7 @@ def interior_points(X, rng, strengths):
     points = [X.center]
     for strength in strengths:
         direction = rng.standard_normal(X.shape)
-        points.append(X.barrier_argmin(strength * direction / np.linalg.norm(direction)))
+        points.append(X.barrier.argmin(strength * direction / np.linalg.norm(direction)))
     return points
 
 

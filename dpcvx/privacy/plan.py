@@ -136,14 +136,10 @@ def _paper_scale(loss_set: LossSet, horizon: int, epsilon: float, delta: float) 
 
 def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNorm:
     """K = Y - Y for boxes and balls ("zero-out": the smallest symmetric one around Y), in units of the grid."""
-    if loss_set.box is not None:
-        lower, upper = loss_set.box
-        half = upper - lower if neighbours == "replace" else np.maximum(np.abs(lower), np.abs(upper))
-        return KNorm(scale, tuple(float(h) / grid.step for h in half), "box")
-    ball = loss_set.centered_ball
-    if ball is not None and ball[1] == 2:
-        reach = (2 if neighbours == "replace" else 1) * ball[0] / grid.step
-        return KNorm(scale, (reach,) * loss_set.size, "ball")
+    body = loss_set.recognised.difference_body(from_zero=neighbours == "zero-out")
+    if body is not None:
+        kind, half = body
+        return KNorm(scale, tuple(float(h) / grid.step for h in half), kind)
     raise ValueError("K-norm noise is sampled exactly for boxes and centered Euclidean balls only.")
 
 

@@ -36,9 +36,7 @@ class RunningSums(ABC):
         self.horizon = None if horizon is None else whole(horizon, "horizon")
         self.neighbours, self.on_violation = neighbours, on_violation
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
-        # the ends of a box in the shape of a batch: row by row, clipping would take twice as long
-        box = loss_set.box if loss_set.dim == loss_set.size else None
-        self._ends = None if box is None else tuple(np.tile(end, (*self.leading, 1)) for end in box)
+        self._clip = loss_set.clipper(self.leading)
         self._begin(self.horizon or _FIRST_EPOCH, 0, 0)
 
     @property
@@ -110,10 +108,7 @@ class RunningSums(ABC):
     def _clipped(self, flat: Array) -> Array:
         if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
             raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
-        if self._ends is not None and flat.shape == self._ends[0].shape:
-            clipped: Array = np.minimum(np.maximum(flat, self._ends[0]), self._ends[1])
-        else:
-            clipped = self.loss_set.clip_vectors(flat)
+        clipped = self._clip(flat)
         if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
             return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
         return clipped

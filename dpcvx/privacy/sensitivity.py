@@ -21,7 +21,6 @@ from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
 
 NEIGHBOURS = ("replace", "zero-out")
-_OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
 
 
 def check_neighbours(neighbours: str) -> str:
@@ -64,29 +63,9 @@ class Sensitivity:
 
 def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Sensitivity:
     """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
-    replace = check_neighbours(neighbours) == "replace"
-    if loss_set.box is not None:
-        lower, upper = (np.rint(end / grid.step) for end in loss_set.box)
-        width = upper - lower if replace else np.maximum(np.abs(lower), np.abs(upper))
-        return Sensitivity(norm, _whole(width, norm), grid, "exact", False)
-    measure = loss_set.diameter(norm) if replace else loss_set.radius(norm)
-    ball = loss_set.centered_ball is not None
-    # clipping is exact up to rounding, relative to the size of the set and to where it lies
-    entries = loss_set.size if norm == 1 else math.sqrt(loss_set.size)
-    size = (float(measure) * _OUTWARD + 1e-12 * float(loss_set.radius(np.inf)) * entries) / grid.step
-    if not ball:
-        lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
-        moving = int((upper > lower).sum()) if replace else loss_set.size
-        share = 1.0 if replace else 0.5
-        size += share * (moving if norm == 1 else float(np.sqrt(moving)))
-    units: int | float = int(np.floor(size)) if norm == 1 else size
-    return Sensitivity(norm, units, grid, measure.kind, ball)
-
-
-def _whole(width: Array, norm: int) -> int | float:
-    if norm == 1:
-        return int(sum(int(w) for w in width))
-    return math.sqrt(sum(int(w) ** 2 for w in width)) * (1 + 1e-15)
+    from_zero = check_neighbours(neighbours) == "zero-out"
+    change = loss_set.grid_change(norm, grid.step, from_zero=from_zero)
+    return Sensitivity(norm, change.units, grid, change.kind, change.toward_zero)
 
 
 def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:

@@ -28,17 +28,17 @@ class Barrier(Regularizer):
         return np.asarray(self.decision_set.barrier.value(point))
 
     def argmin(self, covector: Any, start: Array | None = None) -> Array:
-        X = self.decision_set
+        X, chart = self.decision_set, self.decision_set.geometry.chart
         c = X.flatten(covector, "covector")
         z = None
-        if start is not None and not X.chart.auxiliaries:
-            z = X.chart.coordinates(X.flatten(start).reshape(-1, X.size))
-            z[~X.chart.interior(z)] = 0.0
-        covectors = X.chart.pull(c.reshape(-1, X.size))
+        if start is not None and not chart.auxiliaries:
+            z = chart.coordinates(X.flatten(start).reshape(-1, X.size))
+            z[~chart.interior(z)] = 0.0
+        covectors = chart.pull(c.reshape(-1, X.size))
         size = np.sqrt((covectors * covectors).sum(axis=-1, keepdims=True))
         covectors *= _STEEPEST / np.maximum(size, _STEEPEST)
-        found = minimise_all(X.chart, covectors, z)
-        return X.unflatten(X.chart.point(found).reshape(c.shape))
+        found = minimise_all(chart, covectors, z)
+        return X.unflatten(chart.point(found).reshape(c.shape))
 
     @property
     def range(self) -> float:

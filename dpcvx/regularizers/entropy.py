@@ -14,13 +14,9 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.regularizers.regularizer import Noise, Regularizer
-from dpcvx.sets.oracles.oracles import CenteredForm
-from dpcvx.sets.shapes.closed_forms import Knapsack
-from dpcvx.sets.sizes import Sizes, chord_bound
+from dpcvx.sets.geometry.centered_form import CenteredForm
+from dpcvx.sets.sizes import Sizes
 from dpcvx.sets.solvers.solver import ConeProgram
-
-_EXCESS = 1e-12  # relative error of a sum
-_ROUNDS = 100  # of the search for a price; each halves the bracket at least
 
 
 class Entropy(Regularizer):
@@ -34,10 +30,6 @@ class Entropy(Regularizer):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
-        form = self.decision_set.closed_form
-        self._plain = form.plain() if isinstance(form, Knapsack) else None
-        whole = isinstance(form, Knapsack) and form.is_simplex and len(form.lower) == self.decision_set.size
-        self._total = form.total if isinstance(form, Knapsack) and whole else None
         lower = float(np.min(self.decision_set.bounding_box()[0]))
         if lower < -1e-7 * self.decision_set.norm_bound(np.inf):
             raise UnsupportedConeError(f"The entropy needs nonnegative points, but an entry can be {lower:.3g}.")
@@ -50,19 +42,16 @@ class Entropy(Regularizer):
         """argmin <covector, x> + R(x): softmax on a simplex, its clipped form on boxes, a cone program elsewhere."""
         X = self.decision_set
         c = X.flatten(covector, "covector")
-        if self._total is not None:
-            weights = np.exp(c.min(axis=-1, keepdims=True) - c)
-            weights *= self._total / weights.sum(axis=-1, keepdims=True)
-            return X.unflatten(weights)
-        if self._plain is not None:
-            return X.unflatten(_clipped_exponentials(*self._plain, c))
+        known = X.recognised.entropy_argmin(c)
+        if known is not None:
+            return X.unflatten(known)
         batch = c.reshape(-1, X.size)
         return X.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape))
 
     @cached_property
     def range(self) -> float:
         X = self.decision_set
-        most = chord_bound(X, lambda x: _entries(np.maximum(x, 0.0)))
+        most = X.recognised.chord_bound(lambda x: _entries(np.maximum(x, 0.0)))
         # x log x >= x (log t + 1) - t for every t > 0: linear, least over X by the oracle; t near the minimiser
         least = X.flatten(self.argmin(np.zeros(X.shape)))
         t = np.maximum(least, 1e-12 * float(least.max(initial=0.0)) + 1e-300)
@@ -76,14 +65,15 @@ class Entropy(Regularizer):
         return float(np.sqrt(max(min(squares), 0.0)))
 
     def noise_bound(self, noise: Noise, learning_rate: float) -> float:
-        if self._total is None:
+        total = self.decision_set.recognised.softmax_total
+        if total is None:
             return float("inf")
         # E (S/eta) log mean exp(-eta Z_i) <= (S/eta) log E exp(-eta Z_1), by Jensen's inequality
-        return self._total / learning_rate * noise.log_moment(learning_rate)
+        return total / learning_rate * noise.log_moment(learning_rate)
 
     @cached_property
     def _form(self) -> CenteredForm:
-        return self.decision_set.centered_form
+        return self.decision_set.geometry.centered_form
 
     @cached_property
     def _program(self) -> ConeProgram:
@@ -116,34 +106,3 @@ class Entropy(Regularizer):
 
 def _entries(x: Array) -> Array:
     return np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0)
-
-
-def _clipped_exponentials(lower: Array, upper: Array, total: float | None, c: Array) -> Array:
-    """argmin over { lower <= x <= upper, sum x = total }: x = clip(exp(-c - mu), lower, upper).
-
-    The sum falls in mu. Newton's method on its logarithm, kept in a bracket, finds mu; a box needs none: mu = 1.
-    """
-    if total is None:
-        return np.asarray(np.clip(np.exp(np.minimum(-1 - c, 700.0)), lower, upper))
-    room = (total - float(lower.sum())) / c.shape[-1]
-    low = (-c - np.log(upper)).min(axis=-1, keepdims=True) - 1.0  # all entries at their upper ends
-    high = (-c - np.log(lower + room)).max(
-        axis=-1, keepdims=True
-    ) + 1.0  # none above lower + room: the sum is too small
-    mu = (low + high) / 2
-    x = np.empty_like(c)
-    for _ in range(_ROUNDS):
-        free = np.exp(np.minimum(-c - mu, 700.0))
-        x = np.clip(free, lower, upper)
-        excess = x.sum(axis=-1, keepdims=True) - total
-        if np.abs(excess).max() <= _EXCESS * total:
-            break
-        low, high = np.where(excess > 0, mu, low), np.where(excess > 0, high, mu)
-        moving = np.where((free > lower) & (free < upper), free, 0.0).sum(axis=-1, keepdims=True)
-        # the free entries must sum to what the others leave
-        with np.errstate(over="ignore"):
-            share = (moving - excess) / np.where(moving > 0, moving, 1.0)
-        newton = mu - np.log(np.where((moving > 0) & (share > 0), share, 1.0))
-        inside = (moving > 0) & (share > 0) & (newton > low) & (newton < high)
-        mu = np.where(inside, newton, (low + high) / 2)
-    return x

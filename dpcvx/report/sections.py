@@ -28,7 +28,7 @@ def declaration(declared: DecisionSet | LossSet) -> Html:
     if isinstance(declared, LossSet):
         rows += [(f"diameter, {p:g}-norm", f"{declared.diameter(p)!r}") for p in (1, 2)]
     else:
-        nu = ("barrier parameter", f"{declared.parameter}")
+        nu = ("barrier parameter", f"{declared.geometry.parameter}")
         rows = [("dimension", f"{declared.dim} of {declared.size} entries are free"), nu, *rows, _size(declared)]
     details = f"<details><summary>How it was derived</summary>{preformatted(declared.summary())}</details>"
     return Html(
@@ -57,8 +57,8 @@ def _entries(vector: Array) -> str:
 def _size(declared: DecisionSet) -> tuple[str, str]:
     """How large the set is: entry by entry where that is quick, otherwise by the Dikin ellipsoid at its center."""
     listed = declared.is_polytope and declared.size <= _LISTED
-    if not (listed or declared.closed_form is not None or declared.size > DENSE_LIMIT):
-        return "radius", f"at most {declared.central_radius:.4g} around the center, by its Dikin ellipsoid"
+    if not (listed or declared.recognised.has_formulas or declared.size > DENSE_LIMIT):
+        return "radius", f"at most {declared.geometry.central_radius:.4g} around the center, by its Dikin ellipsoid"
     lower, upper = declared.bounding_box()
     widest = np.max(upper - lower)
     least, largest = (0.0 if abs(end) <= 1e-12 * widest else end for end in (np.min(lower), np.max(upper)))

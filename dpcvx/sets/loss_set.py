@@ -1,16 +1,15 @@
 """What a loss vector may be: the declaration from which every sensitivity comes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from dpcvx import markup
-from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
+from dpcvx.arrays import Array, Bools
 from dpcvx.sets.decision_set import DecisionSet
-from dpcvx.sets.shapes.bodies import Body, BoxBody, Measure, NormBallBody, body_of
+from dpcvx.sets.shapes import GridChange, Measure
 
 
 class LossSet:
@@ -30,8 +29,10 @@ class LossSet:
         self.name = self._set.name
         self.variable = variable
         self.shape, self.size, self.dim = self._set.shape, self._set.size, self._set.dim
-        self._body: Body = body_of(self._set)
+        self.recognised = self._set.recognised
         self._measures: dict[tuple[str, float], Measure] = {}
+
+    # sizes
 
     def radius(self, p: float = 2) -> Measure:
         """The largest p-norm of a loss, from the origin; `.kind` says whether it is exact or an upper bound."""
@@ -45,7 +46,7 @@ class LossSet:
         if not p >= 1:
             raise ValueError(f"p must be at least 1, not {p}.")
         if (what, p) not in self._measures:
-            self._measures[what, p] = getattr(self._body, what)(p)
+            self._measures[what, p] = getattr(self.recognised, what)(p)
         return self._measures[what, p]
 
     def range(self, x: Any) -> tuple[float, float]:
@@ -53,12 +54,22 @@ class LossSet:
         flat = self._set.flatten(x, "x")
         if flat.ndim != 1 or not np.isfinite(flat).all():
             raise ValueError(f"range takes one finite point of shape {self.shape}.")
-        low, high = self._body.interval(flat)
+        low, high = self.recognised.interval(flat)
         return float(low), float(high)
 
     def ranges(self, points: Array) -> tuple[Array, Array]:
         """`range` for points on leading batch axes: the lower and the upper ends."""
-        return self._body.interval(self._set.flatten(points, "points"))
+        return self.recognised.interval(self._set.flatten(points, "points"))
+
+    def bounding_box(self) -> tuple[Array, Array]:
+        """The least and largest value of each entry, certified from outside."""
+        return self._set.bounding_box()
+
+    def grid_change(self, p: int, step: float, *, from_zero: bool) -> GridChange:
+        """How far apart two losses can be once clipped and rounded to multiples of step, or one of them and 0."""
+        return self.recognised.grid_change(p, step, from_zero=from_zero)
+
+    # oracles
 
     def clip(self, loss: Any) -> Array:
         """The nearest loss of the set in the Euclidean norm, on leading batch axes.
@@ -66,31 +77,19 @@ class LossSet:
         Losses more than 1e6 times as large as the set are first scaled down to that, so that any finite loss can be
         clipped.
         """
-        flat = self._set.flatten(loss, "loss")
-        return self._set.unflatten(self.clip_vectors(flat))
+        return self.unflatten(self.recognised.clip(self.flatten(loss)))
 
-    def clip_vectors(self, flat: Array) -> Array:
-        """`clip` on vectors; where a solver fails on one, it becomes the center, so that no finite loss raises."""
-        if isinstance(self._body, BoxBody) and self.dim == self.size:
-            return np.minimum(np.maximum(flat, self._body.lower), self._body.upper)
-        if isinstance(self._body, NormBallBody) and self._body.holds(flat).all():
-            return flat
-        reach = 1e6 * max(float(self.radius(np.inf)), 1e-100)
-        flat = flat * (reach / np.maximum(np.abs(flat).max(axis=-1, keepdims=True), reach))
-        if self._set.closed_form is not None:
-            return self._set.flatten(self._set.project(self._set.unflatten(flat)))
-        nearest = [self._nearest(one) for one in flat.reshape(-1, self.size)]
-        return np.array(nearest).reshape(flat.shape)
-
-    def _nearest(self, flat: Array) -> Array:
-        try:
-            return self._set.flatten(self._set.project(self._set.unflatten(flat)))
-        except (OracleError, np.linalg.LinAlgError):
-            return self._set.flatten(self._set.center)
+    def clipper(self, leading: tuple[int, ...] = ()) -> Callable[[Array], Array]:
+        """`clip` on vectors, at its fastest for batches with these leading axes; no finite loss raises."""
+        return self.recognised.clipper(leading)
 
     def contains(self, loss: Any, tol: float = 1e-9) -> bool:
         """Whether the loss lies in the set, enlarged by the factor 1 + tol about its center."""
         return self._set.contains(loss, tol)
+
+    def surely_holds(self, losses: Array) -> Bools:
+        """Which of the losses (k, *shape) a formula can tell to be in the set."""
+        return self.recognised.surely_holds(self.flatten(losses))
 
     def argmin(self, c: Any) -> Array:
         """A loss that minimises <c, l>."""
@@ -101,22 +100,7 @@ class LossSet:
         """The analytic center."""
         return self._set.center
 
-    @property
-    def box(self) -> tuple[Array, Array] | None:
-        """(lower, upper) as vectors where the set is a box, otherwise None."""
-        return (self._body.lower, self._body.upper) if isinstance(self._body, BoxBody) else None
-
-    @property
-    def centered_ball(self) -> tuple[float, float] | None:
-        """(radius, q) where the set is the ball |l|_q <= radius around the origin, otherwise None."""
-        body = self._body
-        if isinstance(body, NormBallBody) and not body.center.any():
-            return body.size, body.q
-        return None
-
-    def bounding_box(self) -> tuple[Array, Array]:
-        """The least and largest value of each entry, certified from outside."""
-        return self._set.bounding_box()
+    # arrays and vectors
 
     def flatten(self, loss: Any, what: str = "loss") -> Array:
         """Losses in the shape of the variable as vectors, column by column."""
@@ -125,6 +109,8 @@ class LossSet:
     def unflatten(self, vectors: Array) -> Array:
         """The inverse of `flatten`."""
         return self._set.unflatten(vectors)
+
+    # words
 
     @property
     def declared(self) -> tuple[str, ...]:

@@ -1,13 +1,8 @@
 """How large a decision set is, and how far losses reach on it: the sizes behind every regret bound.
 
-All numbers are certified upper bounds. A separable convex function f lies below its chords on the bounding box, so
-
-    max over X of sum f_i(x_i) <= max over X of sum chord_i(x_i),
-
-a linear function; with f_i(x_i) = (x_i - c_i)^2 it is exact for boxes, simplices and the hulls of 0/1 vertices.
+All numbers are certified upper bounds.
 """
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -15,17 +10,8 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
-from dpcvx.sets.shapes.bodies import Body, MatrixBallBody, NormBallBody, PointsBody, body_of
 
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
-
-
-def chord_bound(decision_set: DecisionSet, f: Callable[[Array], Array]) -> float:
-    """An upper bound of max sum f_i(x_i) over the set, f convex in each entry; f maps vectors to vectors."""
-    lower, upper = (decision_set.flatten(end) for end in decision_set.bounding_box())
-    width = upper - lower
-    slope = np.where(width > 0, (f(upper) - f(lower)) / np.where(width > 0, width, 1.0), 0.0)
-    return float((f(lower) - slope * lower).sum()) + decision_set.support_bound(decision_set.unflatten(slope))
 
 
 class Sizes:
@@ -45,33 +31,15 @@ class Sizes:
             )
         self.decision_set, self.loss_set = decision_set, loss_set
 
-    @cached_property
-    def _body(self) -> Body:
-        return body_of(self.decision_set)
-
-    @cached_property
+    @property
     def middle(self) -> Array:
         """A point of X near the middle of its bounding box, as a vector."""
-        X = self.decision_set
-        if isinstance(self._body, NormBallBody | MatrixBallBody):
-            return self._body.center
-        lower, upper = X.bounding_box()
-        return X.flatten(X.project((lower + upper) / 2))
+        return self.decision_set.recognised.middle
 
-    @cached_property
+    @property
     def radius(self) -> float:
         """max |x - middle|_2 over X."""
-        X, c = self.decision_set, self.middle
-        if isinstance(self._body, NormBallBody | MatrixBallBody):
-            return float(self._body.diameter(2)) / 2
-        if not X.dim:
-            return 0.0
-        around_center = float(np.linalg.norm(c - X.flatten(X.center))) + X.central_radius
-        chords = float(np.sqrt(chord_bound(X, lambda x: (x - c) ** 2)))
-        candidates = [chords, float(self._body.diameter(2)), around_center]
-        if isinstance(self._body, PointsBody):
-            candidates.append(float(np.linalg.norm(self._body.points - c, axis=1).max()) * (1 + 1e-8))
-        return min(candidates)
+        return self.decision_set.recognised.reach
 
     @cached_property
     def magnitude(self) -> float:
@@ -81,9 +49,9 @@ class Sizes:
         middle, half = self._loss_box
         reach = np.maximum(np.abs(lower), np.abs(upper))
         candidates = [float(reach @ (np.abs(middle) + half))]
-        candidates += [float(self._body.radius(p)) * float(Y.radius(q)) for p, q in _HOLDER]
+        candidates += [float(X.recognised.radius(p)) * float(Y.radius(q)) for p, q in _HOLDER]
         ends = [X.support_bound(X.unflatten(sign * middle)) for sign in (1, -1)]  # of <middle, x>
-        candidates += [max(ends) + float(self._body.radius(p)) * float(np.linalg.norm(half, q)) for p, q in _HOLDER]
+        candidates += [max(ends) + float(X.recognised.radius(p)) * float(np.linalg.norm(half, q)) for p, q in _HOLDER]
         if self.vertices is not None:
             candidates.append(
                 max(float(np.abs(end).max()) for end in Y.ranges(X.unflatten(self.vertices))) * (1 + 1e-8)
@@ -97,7 +65,7 @@ class Sizes:
         lower, upper = (X.flatten(end) for end in X.bounding_box())
         _, half = self._loss_box
         candidates = [2 * float(np.maximum(np.abs(lower), np.abs(upper)) @ half)]
-        candidates += [float(self._body.radius(p)) * float(Y.diameter(q)) for p, q in _HOLDER]
+        candidates += [float(X.recognised.radius(p)) * float(Y.diameter(q)) for p, q in _HOLDER]
         if self.vertices is not None:
             low, high = Y.ranges(X.unflatten(self.vertices))
             candidates.append(float((high - low).max()) * (1 + 1e-8))
@@ -106,12 +74,12 @@ class Sizes:
     @cached_property
     def one_norm_diameter(self) -> float:
         """max |x - x'|_1 over X."""
-        return float(self._body.diameter(1))
+        return float(self.decision_set.recognised.diameter(1))
 
     @property
     def vertices(self) -> Array | None:
         """Points whose hull is X, where they are known."""
-        return self._body.points if isinstance(self._body, PointsBody) else None
+        return self.decision_set.recognised.points
 
     @cached_property
     def mass(self) -> float:
@@ -131,7 +99,7 @@ class Sizes:
 
     def tangential(self, vector: Array) -> Array:
         """The part of a loss, as a vector, that differs over X."""
-        chart = self.decision_set.chart
+        chart = self.decision_set.geometry.chart
         return chart.spread(chart.pull(vector))
 
     @cached_property
@@ -166,7 +134,7 @@ class Sizes:
             return 0.0
         middle, half = self._loss_box
         lower, upper = (X.flatten(end) for end in X.bounding_box())
-        reach = {p: float(self._body.diameter(p)) for p, _ in _HOLDER}
+        reach = {p: float(X.recognised.diameter(p)) for p, _ in _HOLDER}
         constant = X.support_bound(X.unflatten(middle)) + X.support_bound(X.unflatten(-middle))
         candidates = [float((upper - lower) @ (np.abs(middle) + half)), constant + float((upper - lower) @ half)]
         for p, q in _HOLDER:

@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from dpcvx.learners import Exp2, PrivateBandit, SCRiBLe
-from dpcvx.learners.bandits.action_set import arms_of
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
@@ -19,7 +18,7 @@ _BLOCK = 256  # arms that are looked at together
 
 def paper_bandit(X: DecisionSet, Y: LossSet, horizon: int, epsilon: float) -> PrivateBandit:
     """EXP2 on arms (its Theorem 4.1), elsewhere SCRiBLe with vector noise (its Theorem 4.5), as a simulation."""
-    if arms_of(X) is None:
+    if X.recognised.arms() is None:
         rate = _paper_rate(X, Y, horizon, float(Y.radius(1)) / epsilon)
         inner: Bandit = SCRiBLe(X, Y, horizon, learning_rate=rate, seed=0)
         noise = "vector"
@@ -31,7 +30,7 @@ def paper_bandit(X: DecisionSet, Y: LossSet, horizon: int, epsilon: float) -> Pr
 
 def true_epsilon(X: DecisionSet, Y: LossSet, epsilon: float) -> float:
     """What `paper_bandit` guarantees where one loss is replaced by another."""
-    arms = arms_of(X)
+    arms = X.recognised.arms()
     if arms is None:
         return epsilon * _ratio(float(Y.diameter(1)), float(Y.radius(1)))
     worst = 0.0

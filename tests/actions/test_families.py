@@ -15,8 +15,7 @@ from dpcvx import DecisionSet, Exp2, SCRiBLe, private_bandit
 from dpcvx.actions.families import Arms, BoxCorners, KSets, PointList
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.actions.paths import Paths
-from dpcvx.learners.bandits.action_set import paths_of
-from dpcvx.sets.oracles.enumeration import vertices
+from dpcvx.sets.shapes.flow import Flow
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.normal(size=(12, 4))
@@ -193,7 +192,7 @@ def test_play_draws_from_the_mixture(name):
 )
 def test_all_vertices_are_found(name, count):
     X = CATALOGUE[name][0]()
-    found = vertices(X)
+    found = X.flatten(X.vertices())
     assert len(found) == count
     for c in np.random.default_rng(0).normal(size=(50, X.size)):
         assert (found @ c).min() == pytest.approx(float(c @ X.flatten(X.argmin(X.unflatten(c)))), abs=1e-7)
@@ -232,10 +231,10 @@ def test_flows_are_recognised_however_they_are_written():
         (x, [D[0] @ x == 1, D[1:] @ x == demand[1:]]),
         (free, [free >= 0, D @ flat == demand]),
     ):
-        family = paths_of(DecisionSet(variable, constraints))
-        assert {tuple(row) for row in family.listed()} == known
+        flow = DecisionSet(variable, constraints).recognised
+        assert {tuple(row) for row in flow.paths().listed()} == known
     for other in ([D @ x == 2 * demand], [D @ x == demand, x <= 0.7], [D @ x == demand, x[0] == 0.5]):
-        assert paths_of(DecisionSet(x, other)) is None
+        assert not isinstance(DecisionSet(x, other).recognised, Flow)
 
 
 def test_one_path_is_played_without_a_choice():

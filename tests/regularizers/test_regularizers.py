@@ -46,7 +46,7 @@ def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
     """By the Hessian itself: diag(1/x) for the entropy, the barrier's, the identity."""
     X, Y = sizes.decision_set, sizes.loss_set
     rng = np.random.default_rng(2)
-    directions = X.chart.push(X.chart.tangent_basis().T)
+    directions = X.geometry.chart.push(X.geometry.chart.tangent_basis().T)
     for regularizer in admissible(sizes):
         for c in rng.standard_normal((5, *X.shape)):
             x = regularizer.argmin(3 * c)

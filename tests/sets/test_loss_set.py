@@ -10,7 +10,10 @@ import pytest
 from scipy.spatial import HalfspaceIntersection
 
 from dpcvx import LossSet
-from dpcvx.sets.shapes.bodies import BoxBody, GeneralBody, MatrixBallBody, PointsBody
+from dpcvx.sets.layout import Layout
+from dpcvx.sets.shapes.box import Sides
+from dpcvx.sets.shapes.matrix_ball import MatrixBall
+from dpcvx.sets.shapes.shape import Shape
 
 NORMS = (1, 2, np.inf)
 
@@ -77,7 +80,7 @@ def test_random_polytopes_are_never_underestimated(count):
         vertices = HalfspaceIntersection(np.column_stack([rows, -right]), np.zeros(n)).intersections
         l = cp.Variable(n, name="l")  # noqa: E741
         Y = LossSet(l, [A @ l <= b, l <= 3, l >= -3])
-        general = GeneralBody(Y._set)  # the bounds that larger polytopes get
+        general = Shape(Y.recognised.geometry, Y.recognised.layout)  # the bounds that larger polytopes get
         for p in NORMS:
             radius, diameter = _points_measures(vertices, p)
             box = np.linalg.norm(np.ptp(vertices, axis=0), p)
@@ -94,7 +97,7 @@ def test_small_polytopes_go_by_their_vertices():
     l = cp.Variable(3, name="l")  # noqa: E741
     rows = np.random.default_rng(1).standard_normal((9, 3))
     Y = LossSet(l, [rows @ l <= 1, l <= 2, l >= -2])
-    assert isinstance(Y._body, PointsBody) and Y.diameter(2).kind == "bound"
+    assert Y.recognised.points is not None and Y.diameter(2).kind == "bound"
 
 
 @pytest.mark.parametrize("kind", ["box", "flat", "polytope", "ball and plane", "hull", "3-ball", "matrix"])
@@ -134,18 +137,20 @@ def _exact_ends(lower, upper, x):
 @pytest.mark.parametrize("far", [0.0, 1.0, 1e6, 1e14])
 def test_the_range_of_a_box_is_rounded_outward_and_no_further_than_rounding(size, far):
     rng = np.random.default_rng(size)
+    l = cp.Variable(size, name="l")  # noqa: E741
+    geometry = LossSet(l, [l >= 0, l <= 1]).recognised.geometry
     for _ in range(20):
         lower = far * rng.standard_normal(size) + rng.standard_normal(size)
         upper = lower + rng.exponential(size=size)
         x = rng.standard_normal(size) * 10.0 ** rng.integers(-5, 5, size)
-        low, high = BoxBody(lower, upper).interval(x)
+        box = Sides(geometry, Layout((size,)), lower, upper)
+        low, high = box.interval(x)
         least, most = _exact_ends(lower, upper, x)
         assert Fraction(float(low)) <= least and Fraction(float(high)) >= most
         reach = np.abs(x) @ np.maximum(np.abs(lower), np.abs(upper))
         assert low >= float(least) - 1e-15 * (size + 10) * reach
-    inward = BoxBody(lower, upper)  # teeth: without room for rounding an end is on the wrong side now and then
-    inward._half = upper / 2 - lower / 2
-    ends = [(inward.interval(x)[1], _exact_ends(lower, upper, x)[1]) for x in rng.standard_normal((50, size))]
+    box._half = upper / 2 - lower / 2  # teeth: without room for rounding an end is on the wrong side now and then
+    ends = [(box.interval(x)[1], _exact_ends(lower, upper, x)[1]) for x in rng.standard_normal((50, size))]
     assert any(Fraction(float(high)) < most for high, most in ends)
 
 
@@ -186,7 +191,7 @@ def test_matrix_balls_are_measured_by_their_singular_values(norm):
     center = np.array([[1.0, 0], [0, -1], [0.5, 0.5]])
     for middle in (np.zeros((3, 2)), center):
         Y = LossSet(l, [getattr(cp, norm)(l - middle) <= 2])
-        assert isinstance(Y._body, MatrixBallBody)
+        assert isinstance(Y.recognised, MatrixBall)
         U, V = (np.linalg.qr(rng.standard_normal((4000, k, k)))[0] for k in (3, 2))
         rank = 1 if norm == "normNuc" else 2
         points = middle + 2 * U[:, :, :rank] @ V[:, :rank, :]

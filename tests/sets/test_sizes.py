@@ -6,7 +6,7 @@ from catalogue_sets import CATALOGUE
 from loss_sets import box_losses
 
 import decision_sets as ds
-from dpcvx.sets.sizes import Sizes, chord_bound
+from dpcvx.sets.sizes import Sizes
 
 
 def sampled_vertices(X, rng, count=40):
@@ -37,7 +37,7 @@ def test_sizes_hold_for_sampled_points(sizes):
 def test_chords_are_exact_on_the_simplex_and_on_0_1_polytopes():
     for X, most in ((ds.simplex(6), 1 - 1 / 6), (ds.capped_simplex(6, 2), 2 - 2 * 2 * 2 / 6 + 6 / 9)):
         middle = X.flatten(X.center)
-        assert chord_bound(X, lambda x, m=middle: (x - m) ** 2) == pytest.approx(most, rel=1e-9)
+        assert X.recognised.chord_bound(lambda x, m=middle: (x - m) ** 2) == pytest.approx(most, rel=1e-9)
 
 
 def test_a_set_and_losses_of_different_shapes_are_refused():

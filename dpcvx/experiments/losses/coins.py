@@ -7,7 +7,7 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
-from dpcvx.experiments.losses.extremes import check_shapes, cross_polytope, extreme_losses, favouring, random_vertex
+from dpcvx.experiments.losses.extremes import check_shapes, extreme_losses, favouring, known_extremes, random_vertex
 from dpcvx.experiments.losses.sequence import Drawn, Losses, generator
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -67,7 +67,6 @@ def axes(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
         ValueError: where Y is not a ball of the 1-norm around the origin.
     """
     check_shapes(X, Y)
-    radius, q = Y.centered_ball or (0.0, 0.0)
-    if q != 1:
+    if Y.recognised.centered_radius(1) is None:
         raise ValueError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")
-    return Drawn("axes", horizon, Y.shape, seed, partial(_toss, partial(cross_polytope, Y.shape, radius)))
+    return Drawn("axes", horizon, Y.shape, seed, partial(_toss, partial(known_extremes, Y)))

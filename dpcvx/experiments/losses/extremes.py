@@ -45,37 +45,18 @@ def extreme_losses(Y: LossSet, rng: np.random.Generator) -> Callable[[np.random.
     Corners of a box, points of a sphere, vertices of a cross-polytope; elsewhere one of `LISTED` minimisers of linear
     functions over Y, drawn once and in opposite pairs, so that a symmetric Y gives losses of mean zero.
     """
-    if Y.box is not None and Y.dim == Y.size:
-        lower, upper = (Y.unflatten(end) for end in Y.box)
-        return partial(_corners, lower, upper)
-    radius, q = Y.centered_ball or (0.0, 0.0)
-    if q == 2:
-        return partial(_sphere, Y.shape, radius)
-    if q == 1:
-        return partial(cross_polytope, Y.shape, radius)
+    if Y.recognised.extremes(np.random.default_rng(0), 1) is not None:
+        return partial(known_extremes, Y)
     covectors = rng.standard_normal((LISTED // 2, *Y.shape))
     listed = np.concatenate([Y.argmin(covectors), Y.argmin(-covectors)])
     return partial(_any_of, listed)
 
 
-def _corners(lower: Array, upper: Array, rng: np.random.Generator, count: int) -> Array:
-    return np.where(rng.random((count, *lower.shape)) < 0.5, lower, upper)
-
-
-def _sphere(shape: tuple[int, ...], radius: float, rng: np.random.Generator, count: int) -> Array:
-    directions = rng.standard_normal((count, *shape))
-    flat = directions.reshape(count, -1)
-    flat *= radius / np.linalg.norm(flat, axis=1, keepdims=True)
-    return directions
-
-
-def cross_polytope(shape: tuple[int, ...], radius: float, rng: np.random.Generator, count: int) -> Array:
-    """Vertices +-radius e_i, i uniform."""
-    vertices = np.zeros((count, *shape))
-    flat = vertices.reshape(count, -1)
-    signs = np.where(rng.random(count) < 0.5, -radius, radius)
-    flat[np.arange(count), rng.integers(flat.shape[1], size=count)] = signs
-    return vertices
+def known_extremes(Y: LossSet, rng: np.random.Generator, count: int) -> Array:
+    """Random extreme losses of a set that has a formula for them."""
+    found = Y.recognised.extremes(rng, count)
+    assert found is not None
+    return Y.unflatten(found)
 
 
 def _any_of(listed: Array, rng: np.random.Generator, count: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.arrays import Array, Bools
+from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
 from dpcvx.experiments.losses.sequence import Losses, stretch_length
 from dpcvx.sets import LossSet
@@ -143,22 +143,10 @@ def _require_finite(source: str, start: int, block: Array) -> None:
 
 
 def _require_members(source: str, start: int, block: Array, Y: LossSet) -> None:
-    for row in np.flatnonzero(~_surely_inside(block, Y)).tolist():
+    for row in np.flatnonzero(~Y.surely_holds(block)).tolist():
         if not Y.contains(block[row]):
             far = float(np.linalg.norm(block[row] - Y.clip(block[row])))
             raise LossOutOfSetError(
                 f"{source}, row {start + row} (counted from 0): the loss is {far:.3g} away from the {Y.name}. "
                 "Declare a larger set, or give Y.clip(losses)."
             )
-
-
-def _surely_inside(block: Array, Y: LossSet) -> Bools:
-    """The rows that a formula can tell to be in the set, so that a million of them need no solver."""
-    flat = Y.flatten(block)
-    if Y.box is not None and Y.dim == Y.size:
-        lower, upper = Y.box
-        return np.asarray(((flat >= lower) & (flat <= upper)).all(axis=1))
-    if Y.centered_ball is not None:
-        radius, q = Y.centered_ball
-        return np.asarray(np.linalg.norm(flat, q, axis=1) <= radius)
-    return np.zeros(len(flat), dtype=bool)

@@ -39,8 +39,8 @@ def orthogonal(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losse
         ValueError: where Y is not a Euclidean ball around the origin of dimension at least 2.
     """
     check_shapes(X, Y)
-    radius, q = Y.centered_ball or (0.0, 0.0)
-    if q != 2:
+    radius = Y.recognised.centered_radius(2)
+    if radius is None:
         raise ValueError(f"orthogonal needs losses in a Euclidean ball around the origin, but the {Y.name} is not one.")
     if Y.size < 2:
         raise ValueError("orthogonal needs losses of dimension at least 2, but theirs is 1.")

@@ -35,7 +35,7 @@ from dpcvx.actions.families import Arms, drawn, ones
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.learners.bandits.action_set import ActionSet, arm_simplex, arms_of
+from dpcvx.learners.bandits.action_set import ActionSet, arm_simplex
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -163,7 +163,7 @@ def _arms(given: Any) -> ActionSet[Arms]:
     if isinstance(given, ActionSet):
         return given
     if isinstance(given, DecisionSet):
-        family = arms_of(given)
+        family = given.recognised.arms()
         if family is None:
             raise ValueError(
                 f"The {given.name} is not a simplex {{ x >= 0, sum x = s }}; give one, or a number of arms."

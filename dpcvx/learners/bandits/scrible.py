@@ -98,7 +98,7 @@ class SCRiBLe(Bandit):
         self.sampling, self.baseline, self.play = sampling, bool(baseline), play
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
-        self._chart = chart = decision_set.chart
+        self._chart = chart = decision_set.geometry.chart
         self._gain = self.learning_rate * chart.dim / RADIUS**2  # eta times the estimate of feedback 1, over C u
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
@@ -146,7 +146,7 @@ class SCRiBLe(Bandit):
     def ellipsoid(self) -> DikinEllipsoid:
         """The Dikin ellipsoid from which the next action is drawn; `poles` lists the choices of "cholesky", "eigen"."""
         X = self.decision_set
-        return DikinEllipsoid(X.chart, self._state.factor, X.unflatten, X.flatten)
+        return DikinEllipsoid(self._chart, self._state.factor, X.layout)
 
     def _play(self) -> Array:
         X, chart = self.decision_set, self._chart

@@ -52,10 +52,7 @@ def _ends(loss_set: LossSet, replace: bool, norm: int) -> Array:
 
 
 def _extreme(loss_set: LossSet, direction: Array) -> Array:
-    if loss_set.box is not None:
-        lower, upper = loss_set.box
-        return np.where(direction > 0, upper, lower)
-    return loss_set.flatten(loss_set.argmin(loss_set.unflatten(-direction)))
+    return loss_set.recognised.farthest(direction)
 
 
 def _directions(size: int) -> Array:

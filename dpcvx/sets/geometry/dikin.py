@@ -9,6 +9,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, Factor
+from dpcvx.sets.layout import Layout
 
 SHRINK = 1 - 1e-9  # against rounding: the ellipsoid touches the boundary of the set
 
@@ -24,13 +25,10 @@ class DikinEllipsoid:
         dim: dimension of the set.
     """
 
-    def __init__(
-        self, chart: Chart, factor: Factor, reshape: Callable[[Array], Array], flatten: Callable[[Any], Array]
-    ) -> None:
-        self._chart, self._factor = chart, factor
-        self._reshape, self._flatten = reshape, flatten
+    def __init__(self, chart: Chart, factor: Factor, layout: Layout) -> None:
+        self._chart, self._factor, self._layout = chart, factor, layout
         self._point = chart.point(factor.z)
-        self.center = reshape(self._point)
+        self.center = layout.unflatten(self._point)
         self.dim = chart.dim
 
     def directions(self, rng: np.random.Generator, size: int | None = None, method: str = "sphere") -> Array:
@@ -95,26 +93,27 @@ class DikinEllipsoid:
 
     def point(self, w: Array, radius: float = SHRINK) -> Array:
         """The point in direction w at the given radius; 1 is the ellipsoid itself."""
-        return self._reshape(self._point + radius * self._chart.push(self._factor.half_solve(w)))
+        return self._layout.unflatten(self._point + radius * self._chart.push(self._factor.half_solve(w)))
 
     def half_solve(self, w: Array) -> Array:
         """C'^-1 w: the displacement of a direction w (..., dim)."""
-        return self._reshape(self._chart.push(self._factor.half_solve(w)))
+        return self._layout.unflatten(self._chart.push(self._factor.half_solve(w)))
 
     def half_apply(self, w: Array) -> Array:
         """C w: the covector of a direction w (..., dim)."""
-        return self._reshape(self._chart.spread(self._factor.half_apply(w)))
+        return self._layout.unflatten(self._chart.spread(self._factor.half_apply(w)))
 
     def apply(self, displacement: Any) -> Array:
         """H d for a displacement d in the tangent space, as a covector in the tangent space."""
-        d = self._chart.coordinates(self._chart.x0 + self._flatten(displacement))
-        return self._reshape(self._chart.spread(self._factor.apply(d)))
+        d = self._chart.coordinates(self._chart.x0 + self._layout.flatten(displacement))
+        return self._layout.unflatten(self._chart.spread(self._factor.apply(d)))
 
     def solve(self, covector: Any) -> Array:
         """H^-1 c for a covector c: a displacement in the tangent space."""
-        return self._reshape(self._chart.push(self._factor.solve_schur(self._chart.pull(self._flatten(covector)))))
+        c = self._chart.pull(self._layout.flatten(covector))
+        return self._layout.unflatten(self._chart.push(self._factor.solve_schur(c)))
 
     def norm(self, displacement: Any) -> Array:
         """The local norm <d, H d>^(1/2)."""
-        d = self._chart.coordinates(self._chart.x0 + self._flatten(displacement))
+        d = self._chart.coordinates(self._chart.x0 + self._layout.flatten(displacement))
         return np.asarray(np.sqrt(np.maximum((d * self._factor.apply(d)).sum(axis=-1), 0.0)))

@@ -7,6 +7,7 @@ the auxiliaries.
 """
 
 import warnings
+from functools import cached_property
 from threading import Lock
 
 import cvxpy as cp
@@ -16,9 +17,8 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.declaration import Declaration
-from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.solvers.solver import ConeProgram
 
 _ROUNDING = 1e-13
@@ -28,16 +28,22 @@ _variables = Lock()  # the values of the user's variables are borrowed by one th
 class Membership:
     """The judge of one set."""
 
-    def __init__(self, conic: ConicSet, chart: Chart, declaration: Declaration, extent: float) -> None:
-        self._chart, self._declaration = chart, declaration
-        self._unit = conic.cones.unit_factors(chart.s0)
-        self._identity = conic.cones.identity()
-        self._extent = extent
+    def __init__(self, geometry: Geometry, declaration: Declaration) -> None:
+        self._geometry, self._chart, self._declaration = geometry, geometry.chart, declaration
+
+    @cached_property
+    def _reach(self) -> Array:
+        """The length of which `tol` is a share, for each entry: its width, or where it is fixed its position."""
+        conic, chart = self._geometry.conic, self._chart
         widths = np.sqrt(conic.P.multiply(conic.P) @ (chart.column_widths() ** 2)) * (chart.moving() > 0)
         least = widths[widths > 0].min(initial=1.0)
-        self._reach = np.where(widths > 0, widths, np.maximum(np.abs(chart.x0), least))  # of each entry, its tolerance
-        position = float(np.abs(chart.x0).max(initial=0.0))
-        self._blur = _ROUNDING + 4e-16 * position / max(extent, 1e-300)
+        return np.asarray(np.where(widths > 0, widths, np.maximum(np.abs(chart.x0), least)))
+
+    @cached_property
+    def _blur(self) -> float:
+        """What rounding of the position is worth, relative to the size of the set."""
+        position = float(np.abs(self._chart.x0).max(initial=0.0))
+        return _ROUNDING + 4e-16 * position / max(self._geometry.extent, 1e-300)
 
     def contains(self, x: Array, tol: float) -> bool:
         """Whether one vector lies in the set enlarged by 1 + tol."""
@@ -91,10 +97,11 @@ class Membership:
         """Whether some auxiliary coordinates u give a slack in the cones: max t over (u, t)."""
         chart = self._chart
         k = chart.auxiliaries
-        G = -chart.slack_step(np.eye(chart.size)[:k]).T * self._unit[:, None]
-        slack = chart.slack(np.concatenate([np.zeros(k), y])) * self._unit
+        unit = chart.cones.unit_factors(chart.s0)
+        G = -chart.slack_step(np.eye(chart.size)[:k]).T * unit[:, None]
+        slack = chart.slack(np.concatenate([np.zeros(k), y])) * unit
         top = np.append(np.zeros(k), 1.0)[None, :]
-        A = sparse.csr_array(np.concatenate([top, np.column_stack([G, self._identity])]))
+        A = sparse.csr_array(np.concatenate([top, np.column_stack([G, chart.cones.identity()])]))
         cones = Product([Nonnegative(1), *chart.cones.cones])
         program = ConeProgram(A, np.append(1.0, slack), cones, sparse.csr_array((0, k + 1)), np.zeros(0))
         answer = program.minimise(np.append(np.zeros(k), -1.0))

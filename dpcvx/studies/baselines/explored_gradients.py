@@ -20,7 +20,6 @@ from dpcvx.actions.families import drawn
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.learners.bandits.action_set import arms_of
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.rounded_feedback import bias_cost
 from dpcvx.regularizers import Euclidean
@@ -104,7 +103,7 @@ class ExploredGradients(Bandit):
         super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
         self.regularizer = Euclidean(self.sizes)
         self.design = design or coordinate_design(self.sizes)
-        self._arms = arms_of(decision_set)
+        self._arms = decision_set.recognised.arms()
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         second = (self.sizes.magnitude**2 + 2 * self.noise_scale**2) * self.design.spread  # gamma E|estimate|^2
         D, W = self.regularizer.range, self.sizes.variation

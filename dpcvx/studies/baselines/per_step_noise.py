@@ -111,7 +111,7 @@ class PerStepNoise(Player):
 
     def _learn(self, feedback: Any) -> None:
         total = self._released.total
-        loss = self.loss_set.clip_vectors(flat_losses(self.loss_set, feedback, total.shape[:-1]))
+        loss = self.loss_set.recognised.clip(flat_losses(self.loss_set, feedback, total.shape[:-1]))
         units = self._plan.grid.round(loss, self._plan.sensitivity.toward_zero)
         values = np.broadcast_to(units, (1, *total.shape))
         noisy = (values[0] + self._source.draw(values)[0]) * self._plan.grid.step

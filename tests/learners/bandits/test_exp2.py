@@ -15,7 +15,6 @@ from dpcvx.errors import HorizonError, ProtocolError, UnsupportedConeError
 from dpcvx.learners.bandits.action_set import ActionSet
 from dpcvx.learners.bandits.exp2_tuning import TUNINGS, Game
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
-from dpcvx.sets.oracles.enumeration import vertices
 
 POINTS = np.random.default_rng(3).normal(size=(12, 4))
 SETS = {
@@ -52,7 +51,7 @@ def test_polytopes_of_the_catalogue_are_played_by_their_vertices(name):
         assert action.shape == (4, *X.shape)
         assert all(X.contains(one, 1e-7) for one in action)
         learner.update(np.random.default_rng(0).normal(size=4))
-    known = {tuple(row) for row in vertices(X).round(6)}
+    known = {tuple(row) for row in X.flatten(X.vertices()).round(6)}
     assert {tuple(row) for row in X.flatten(action).round(6)} <= known
 
 
@@ -81,7 +80,7 @@ def test_sets_without_a_short_list_are_refused_by_a_sentence():
     with pytest.raises(UnsupportedConeError, match="The hull of 3000 actions of size 2 is too large"):
         Exp2(np.random.default_rng(0).normal(size=(3000, 2)), box_losses(2), 10)
     with pytest.raises(UnsupportedConeError, match=r"has at least 1\d\d vertices; they are listed up to 100"):
-        vertices(named("permutahedron"), most=100)
+        named("permutahedron").vertices(most=100)
 
 
 def test_matrix_actions_keep_the_shape_of_the_variable():

@@ -71,7 +71,7 @@ def test_points_are_as_near_in_the_local_norm_of_scrible_as_the_argument_says(X)
     for _ in range(60):  # a reacting adversary, so that the iterate goes far out
         learner.act()
         learner.update(float(rng.normal()))
-        at, chart = learner._state, X.chart
+        at, chart = learner._state, X.geometry.chart
         for _ in range(5):
             u = X.argmin(rng.normal(size=X.shape))
             d = chart.coordinates(X.flatten(u)) - at.z[chart.auxiliaries :]

@@ -38,7 +38,7 @@ def play_the_worst(learner, rounds, seed=0, looks=1):
     """Worst-case feedback, pushed or of random signs for some rounds each; what must hold after every round."""
     X = learner.decision_set
     rng = np.random.default_rng(seed)
-    covector = rng.standard_normal(X.chart.width)
+    covector = rng.standard_normal(X.geometry.chart.width)
     worst = 0.0
     for t in range(rounds):
         action = learner.act()
@@ -84,8 +84,8 @@ def test_one_newton_step_is_enough_while_steps_are_small(name, monkeypatch):
     learner = SCRiBLe(X, Y, 10**5, seed=1)
     assert learner.learning_rate * X.dim * learner.sizes.magnitude <= LARGE
     made = []
-    factor = type(X.chart).factor
-    monkeypatch.setattr(type(X.chart), "factor", lambda self, *a, **o: made.append(1) or factor(self, *a, **o))
+    factor = type(X.geometry.chart).factor
+    monkeypatch.setattr(type(X.geometry.chart), "factor", lambda self, *a, **o: made.append(1) or factor(self, *a, **o))
     play_the_worst(learner, 100, looks=1000)
     assert len(made) == 100
 
@@ -112,7 +112,7 @@ def drawn_estimate(learner, loss):
     X = learner.decision_set
     actions = X.flatten(learner._play())
     after = learner._take(actions @ X.flatten(loss))
-    return (after.linear - learner._state.linear)[..., X.chart.auxiliaries :] / learner.learning_rate
+    return (after.linear - learner._state.linear)[..., X.geometry.chart.auxiliaries :] / learner.learning_rate
 
 
 @pytest.mark.parametrize("method", ["cholesky", "eigen"])
@@ -128,7 +128,7 @@ def test_the_mean_over_all_poles_is_the_loss_exactly(name, method, monkeypatch):
     for pole in poles:
         monkeypatch.setattr(DikinEllipsoid, "directions", lambda self, rng, method, pole=pole: pole.copy())
         estimates.append(drawn_estimate(learner, loss))
-    mean = X.chart.spread(np.mean(estimates, axis=0))
+    mean = X.geometry.chart.spread(np.mean(estimates, axis=0))
     expected = learner.sizes.tangential(X.flatten(loss))
     assert np.abs(mean - expected).max() <= 1e-9 * max(1.0, np.abs(estimates).max())
 
@@ -141,12 +141,12 @@ def test_the_mean_over_directions_is_the_loss(name):
     one = SCRiBLe(X, Y, 200, seed=1)
     play_the_worst(one, 20, looks=20)
     many = SCRiBLe(X, Y, 200, seed=3, replicas=R, learning_rate=1e-9)
-    z = np.broadcast_to(one._state.z, (R, X.chart.size)).copy()
-    many._over = (0, many._state._replace(z=z, factor=X.chart.factor(z)))
+    z = np.broadcast_to(one._state.z, (R, X.geometry.chart.size)).copy()
+    many._over = (0, many._state._replace(z=z, factor=X.geometry.chart.factor(z)))
     loss = np.random.default_rng(2).uniform(-1, 1, X.shape)
-    basis = X.chart.tangent_basis()
+    basis = X.geometry.chart.tangent_basis()
     estimates = drawn_estimate(many, loss) @ basis
-    off = estimates.mean(axis=0) - X.chart.pull(X.flatten(loss)) @ basis
+    off = estimates.mean(axis=0) - X.geometry.chart.pull(X.flatten(loss)) @ basis
     assert np.all(np.abs(off) <= 6.5 * estimates.std(axis=0) / np.sqrt(R) + 1e-9 * np.abs(estimates).max())
 
 
@@ -272,7 +272,7 @@ def test_skipping_small_newton_steps_would_give_linear_regret():
     learner.update(1e-6)
     assert 0 < np.abs(learner._state.z - before.z).max() < 1e-5
     at = learner._state
-    assert _settle(X.chart, (at.z, at.linear, at.step, at.left), 1.0, at.mean).z != at.z
+    assert _settle(X.geometry.chart, (at.z, at.linear, at.step, at.left), 1.0, at.mean).z != at.z
 
 
 # vertices

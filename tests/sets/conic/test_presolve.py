@@ -100,7 +100,7 @@ def test_the_parameter_of_the_simplex_cannot_be_smaller():
     # sup g'H^-1 g = N - 1/|x|^2 -> N - 1 toward a vertex: the teeth of the bound
     x = cp.Variable(5, name="x")
     X = DecisionSet(x, [x >= 0, cp.sum(x) == 1])
-    y = X.barrier_argmin(1e7 * np.array([-1.0, 1, 1, 1, 1]))
+    y = X.barrier.argmin(1e7 * np.array([-1.0, 1, 1, 1, 1]))
     g = X.barrier.gradient(y)
     assert X.nu - 1e-3 < (g * X.dikin(y).solve(g)).sum() <= X.nu
 
@@ -108,7 +108,7 @@ def test_the_parameter_of_the_simplex_cannot_be_smaller():
 def test_products_of_compact_factors_save_one_each():
     x = cp.Variable(6, nonneg=True, name="x")
     X = DecisionSet(x, [cp.sum(x[:3]) == 1, cp.sum(x[3:]) == 1])
-    assert X.nu == 4 and X.parameter.factors == 2
+    assert X.nu == 4 and X.geometry.parameter.factors == 2
     y = cp.Variable(4, name="y")
     Y = DecisionSet(y, [cp.norm2(y[:2]) <= 1, cp.norm2(y[2:]) <= 1])
     assert Y.nu == 2
@@ -166,7 +166,7 @@ def test_many_thousand_dimensions_cost_no_square_matrix(kind, n):
     if kind != "budget":
         assert X.contains(X.argmin(c)) and X.contains(X.project(c))
     assert X.contains(X.dikin(X.center).sample(rng))
-    assert X.contains(X.barrier_argmin(c))
+    assert X.contains(X.barrier.argmin(c))
     assert isinstance(X.basis, LinearOperator)
     projected = X.basis @ c
     assert np.allclose(X.basis @ projected, projected)

@@ -13,7 +13,7 @@ from dpcvx.sets.geometry.newton import minimise
 )
 def test_a_batch_equals_one_by_one(make):
     X = make()
-    chart = X.chart
+    chart = X.geometry.chart
     strengths = 10.0 ** np.arange(-3, 9)
     covectors = np.random.default_rng(0).standard_normal((12, chart.width)) * strengths[:, None]
     found = minimise_all(chart, covectors)
@@ -23,7 +23,7 @@ def test_a_batch_equals_one_by_one(make):
 
 
 def test_it_may_start_anywhere_inside():
-    chart = ds.simplex(5).chart
+    chart = ds.simplex(5).geometry.chart
     covectors = np.random.default_rng(1).standard_normal((6, chart.width)) * 5
     start = minimise_all(chart, -10 * covectors)
     assert minimise_all(chart, covectors, start) == pytest.approx(minimise_all(chart, covectors), abs=1e-5)

@@ -31,12 +31,12 @@ def _sets():
 def test_diagonal_and_dense_charts_agree(name, variable, constraints):
     rng = np.random.default_rng(1)
     X = DecisionSet(variable, constraints)
-    fast = X.chart
+    fast = X.geometry.chart
     assert isinstance(fast, DiagonalChart)
-    dense = DenseChart(X.conic, TangentSpace(X.conic), fast.v0)
+    dense = DenseChart(X.geometry.conic, TangentSpace(X.geometry.conic), fast.v0)
     assert fast.dim == dense.dim
     for strength in (0.0, 30.0, 1e3):
-        x = X.flatten(X.barrier_argmin(strength * rng.standard_normal(N)))
+        x = X.flatten(X.barrier.argmin(strength * rng.standard_normal(N)))
         a, b = fast.factor(fast.coordinates(x)), dense.factor(dense.coordinates(x))
         assert fast.value(a.z) == pytest.approx(float(dense.value(b.z)), rel=1e-8, abs=1e-8)
         c = rng.standard_normal(N)

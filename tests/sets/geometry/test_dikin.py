@@ -36,7 +36,7 @@ def test_ellipsoid_touches_the_most_active_constraint_and_a_larger_one_leaves(ma
     X = DecisionSet(variable, constraints)
     judge = Judge(variable, constraints)
     for _ in range(10):
-        y = X.barrier_argmin(1e5 * rng.standard_normal(X.shape))
+        y = X.barrier.argmin(1e5 * rng.standard_normal(X.shape))
         ellipsoid = X.dikin(y)
         steps = [ellipsoid.solve(a) for a in rows]
         reach = [np.sqrt(max(a @ d, 0)) for a, d in zip(rows, steps, strict=True)]
@@ -94,7 +94,7 @@ def test_directions_have_covariance_identity_over_dim():
     # 4e5 draws; each entry of the empirical covariance of w sqrt(dim) has standard deviation below 2.3e-3 * sqrt(dim),
     # so 6 standard deviations are exceeded with probability below 2e-9, in one of 16 entries and 3 methods: 1e-7
     X = DecisionSet(*DECLARED["polytope"]())
-    ellipsoid = X.dikin(X.barrier_argmin(np.array([30.0, 5.0, 0.0, -2.0])))
+    ellipsoid = X.dikin(X.barrier.argmin(np.array([30.0, 5.0, 0.0, -2.0])))
     rng = np.random.default_rng(8)
     for method in ("sphere", "cholesky", "eigen"):
         w = ellipsoid.directions(rng, 400_000, method)

@@ -12,7 +12,9 @@ from declared_sets import DECLARED
 from geometry_checks import Judge
 
 from dpcvx import DecisionSet, DeclarationError, OracleError
-from dpcvx.sets.shapes.closed_forms import Ball, Knapsack
+from dpcvx.sets.shapes.box import Box
+from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
+from dpcvx.sets.shapes.knapsack import Knapsack, Simplex
 
 CASES = 7  # of each oracle on each of 31 sets: more than 200, of which the quick tests take some
 
@@ -93,14 +95,14 @@ def test_barrier_argmin_is_stationary_and_warm_starts_agree(name):
     rng = np.random.default_rng(24)
     X = DecisionSet(*DECLARED[name]())
     c = 20 * rng.standard_normal(X.shape)
-    x = X.barrier_argmin(c)
+    x = X.barrier.argmin(c)
     total = c + X.barrier.gradient(x)
     step = X.dikin(x).solve(total)
     assert np.sqrt(max((total * step).sum(), 0)) < 1e-6
-    near = X.barrier_argmin(1.05 * c)
-    assert np.allclose(X.barrier_argmin(c, start=near), x, atol=1e-7)
-    far = X.barrier_argmin(-40 * c)
-    assert np.allclose(X.barrier_argmin(c, start=far), x, atol=1e-7)
+    near = X.barrier.argmin(1.05 * c)
+    assert np.allclose(X.barrier.argmin(c, start=near), x, atol=1e-7)
+    far = X.barrier.argmin(-40 * c)
+    assert np.allclose(X.barrier.argmin(c, start=far), x, atol=1e-7)
 
 
 def test_closed_forms_are_recognised_however_they_are_written():
@@ -110,26 +112,26 @@ def test_closed_forms_are_recognised_however_they_are_written():
         [-x <= 0, 3 * cp.sum(x) == 3],
         [x >= 0, x >= 0, x >= -1, cp.sum(x) == 1, cp.sum(x) <= 2],
     ):
-        form = DecisionSet(x, constraints).closed_form
-        assert isinstance(form, Knapsack) and form.is_simplex
-    form = DecisionSet(y, [cp.sum(y) == 2.5]).closed_form
-    assert isinstance(form, Knapsack) and form.is_simplex
-    capped = DecisionSet(y, [cp.sum(y) == 2, y <= 1]).closed_form
+        form = DecisionSet(x, constraints).recognised
+        assert isinstance(form, Simplex)
+    form = DecisionSet(y, [cp.sum(y) == 2.5]).recognised
+    assert isinstance(form, Simplex)
+    capped = DecisionSet(y, [cp.sum(y) == 2, y <= 1]).recognised
     assert isinstance(capped, Knapsack) and not capped.is_simplex
     for constraints in ([cp.abs(x) <= 1], [cp.norm_inf(x) <= 1], [x <= 1, x >= -1], [cp.max(x) <= 1, cp.min(x) >= -1]):
-        assert isinstance(DecisionSet(x, constraints).closed_form, Knapsack)
+        assert isinstance(DecisionSet(x, constraints).recognised, Box)
     shifted = (
         [cp.norm2(x - np.arange(4)) <= 2],
         [cp.sum_squares(x - np.arange(4)) <= 4],
         [cp.SOC(cp.Constant(2), x - np.arange(4))],
     )
     for constraints in shifted:
-        form = DecisionSet(x, constraints).closed_form
-        assert isinstance(form, Ball) and form.radius == pytest.approx(2)
-    assert DecisionSet(x, [cp.norm2(cp.multiply([1, 2, 1, 1], x)) <= 1]).closed_form is None
+        form = DecisionSet(x, constraints).recognised
+        assert isinstance(form, EuclideanBall) and form.scale == pytest.approx(2)
+    assert not DecisionSet(x, [cp.norm2(cp.multiply([1, 2, 1, 1], x)) <= 1]).recognised.has_formulas
     M = cp.Variable((2, 2), symmetric=True)
-    assert isinstance(DecisionSet(M, [cp.norm(M, "fro") <= 1]).closed_form, Ball)
-    assert isinstance(DecisionSet(M, [M >= 0, M <= 1]).closed_form, Knapsack)
+    assert isinstance(DecisionSet(M, [cp.norm(M, "fro") <= 1]).recognised, FlatBall)
+    assert isinstance(DecisionSet(M, [M >= 0, M <= 1]).recognised, Box)
 
 
 def test_closed_forms_answer_batches_and_agree_with_the_generic_route():
@@ -149,7 +151,7 @@ def test_closed_forms_answer_batches_and_agree_with_the_generic_route():
         (M, [M >= 0, M <= 1, cp.trace(M) == 1]),
     ):
         X, slow = DecisionSet(variable, constraints), DecisionSet(variable, constraints, solver="CLARABEL")
-        assert X.closed_form is not None
+        assert X.recognised.has_formulas
         c = rng.standard_normal((3, 2, *X.shape))
         for oracle, check in ((X.argmin, slow.argmin), (X.project, slow.project)):
             batch = oracle(3 * c)

@@ -35,7 +35,7 @@ def test_vertices_have_the_right_mean(name, count):
     # probability at most 1e-7, for at most 7 entries: 1e-6 in all
     X = DecisionSet(*DECLARED[name]())
     rng = np.random.default_rng(41)
-    point = X.barrier_argmin(2 * rng.standard_normal(X.shape))
+    point = X.barrier.argmin(2 * rng.standard_normal(X.shape))
     sample = np.array([X.sample_vertex(point, rng) for _ in range(count)])
     lower, upper = X.bounding_box()
     off = np.abs(sample.mean(axis=0) - point)

@@ -9,13 +9,21 @@ programming, shoot from v through the point p to the far end q of the face, so t
 v or go on from q within the face that supports q.
 """
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
+from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.sets.conic.canonical import DENSE_LIMIT
+from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.geometry.charts import Chart
-from dpcvx.sets.oracles.oracles import CenteredForm
+from dpcvx.sets.geometry.geometry import Geometry
+from dpcvx.sets.layout import Layout
+from dpcvx.sets.oracles.membership import Membership
 from dpcvx.sets.solvers.solver import LinearProgram
 
 _SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
@@ -23,6 +31,51 @@ _FACE = 1e-8  # by which the faces it reached are held
 _SAME = 1e-5  # distance below which a point is the vertex
 _PATHS = 8  # tries of peeling
 _TIGHT = 1e-9  # slack, relative to the slack at the center, below which a constraint counts as reached
+
+
+VertexSampler = Callable[[Array, np.random.Generator], Any]  # the user's own: (point, rng) -> vertex with mean point
+
+
+class VertexSampling:
+    """Random vertices of a set: by its own sampler where the user gave one, otherwise by one of the ways below."""
+
+    def __init__(self, geometry: Geometry, layout: Layout, own: VertexSampler | None) -> None:
+        self._geometry, self._layout, self._own = geometry, layout, own
+
+    def sample(self, x: Array, rng: np.random.Generator, membership: Membership) -> Array:
+        """A random vertex with mean x, as vectors.
+
+        Raises:
+            UnsupportedConeError: where the set is no polytope, or too large.
+            ValueError: where x is not one point of the set.
+        """
+        if self._own is not None:
+            return self._asked(x, rng)
+        if not self._geometry.is_polytope:
+            raise UnsupportedConeError(
+                f"The {self._geometry.name} is not a polytope after presolve; it has no finite set of vertices."
+            )
+        if x.ndim != 1:
+            raise ValueError(f"sample_vertex takes one point of shape {self._layout.shape}.")
+        if not membership.contains(x, 1e-7):
+            raise ValueError("sample_vertex takes a point of the set; project it first.")
+        return self._way.sample(x, rng)
+
+    def _asked(self, x: Array, rng: np.random.Generator) -> Array:
+        assert self._own is not None
+        vertex = np.asarray(self._own(self._layout.unflatten(x), rng), dtype=float)
+        if vertex.shape != self._layout.shape or not np.isfinite(vertex).all():
+            raise OracleError(f"The set's own vertex sampler returned shape {vertex.shape}, not {self._layout.shape}.")
+        return self._layout.flatten(vertex)
+
+    @cached_property
+    def _way(self) -> "VertexWalk | VertexPeeling":
+        chart = self._geometry.chart
+        if chart.width > DENSE_LIMIT:
+            raise UnsupportedConeError(f"Vertices of sets of {self._layout.size} entries need an own vertex_sampler.")
+        if chart.auxiliaries:
+            return VertexPeeling(self._geometry.centered_form, self._geometry.dim)
+        return VertexWalk(chart)
 
 
 class VertexWalk:

@@ -1,0 +1,67 @@
+"""Points in the shape of a cvxpy variable, and as vectors."""
+
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+
+
+class Layout:
+    """The shape of a variable, and the way between arrays of that shape and vectors, column by column as in cvxpy.
+
+    Attributes:
+        shape: of the variable.
+        size: its number of entries.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.size = int(np.prod(shape))
+
+    def flatten(self, point: Any, what: str = "point") -> Array:
+        """Points in the shape of the variable, on any leading axes, as vectors.
+
+        Raises:
+            ValueError: where they have another shape or are no real numbers; `what` is how the sentence calls them.
+        """
+        array = np.asarray(point)
+        if array.dtype != np.float64:
+            array = _real(array, what)
+        k = len(self.shape)
+        if array.ndim < k or array.shape[array.ndim - k :] != self.shape:
+            raise ValueError(
+                f"The {what} has shape {array.shape}; expected {self.shape}, or a batch of these on leading axes."
+            )
+        if k < 2:
+            return array if k else array[..., None]
+        batch = array.shape[: array.ndim - k]
+        return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1)).reshape(*batch, self.size)
+
+    def vector(self, point: Any, what: str) -> Array:
+        """One finite point as a vector.
+
+        Raises:
+            ValueError: where there are several, or it is not finite.
+        """
+        flat = self.flatten(point, what)
+        if flat.ndim != 1 or not np.isfinite(flat).all():
+            raise ValueError(f"{what} must be one array of shape {self.shape} without NaN or infinities.")
+        return flat
+
+    def unflatten(self, vectors: Array) -> Array:
+        """The inverse of `flatten`."""
+        k = len(self.shape)
+        if k < 2:
+            return vectors if k else vectors[..., 0]
+        array = vectors.reshape(*vectors.shape[:-1], *self.shape[::-1])
+        return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1))
+
+
+def _real(array: Array, what: str) -> Array:
+    """The array as floats, or a sentence about what is wrong with it."""
+    if np.iscomplexobj(array):
+        raise ValueError(f"The {what} is complex; the set is real.")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"The {what} must hold real numbers, not {array.dtype}.")
+    return array.astype(float)

@@ -1,0 +1,77 @@
+"""Linear minimisation, projection and certified bounds over any conic set.
+
+The solver works in the coordinates of the conic form, moved to the analytic center and scaled by the widths of the
+Dikin ellipsoid there. What it returns is pulled toward the center until every cone holds, so no oracle answers with a
+point outside the set.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array
+from dpcvx.sets.geometry.bounds import upper_bound
+from dpcvx.sets.geometry.geometry import Geometry
+from dpcvx.sets.geometry.newton import minimise, nearest
+from dpcvx.sets.solvers.solver import ConeProgram
+
+DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
+_TOLERANCE = 1e-8  # asked of the interior-point method, relative
+_ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
+_POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
+
+
+class ConicOracles:
+    """Clarabel, set up once for each kind of objective; where its answer is poor, the central path of our barrier."""
+
+    argmin_name = project_name = "interior-point method (Clarabel)"
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry = geometry
+        self._form, self._chart = geometry.centered_form, geometry.chart
+
+    @cached_property
+    def _linear(self) -> ConeProgram:
+        f = self._form
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_TOLERANCE)
+
+    @cached_property
+    def _quadratic(self) -> ConeProgram:
+        f = self._form
+        Q = sparse.csc_array(f.P.T @ f.P) / f.size**2
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_TOLERANCE)
+
+    def argmin(self, c: Array) -> Array:
+        q = self._form.P.T @ c
+        x, good = self._solve(self._linear, q / (np.abs(q).max() or 1.0))
+        if good:
+            return x
+        chart = self._chart
+        covector = chart.pull(c)
+        size = float(np.linalg.norm(covector))
+        return chart.point(minimise(chart, covector * (chart.cones.nu / (_ACCURACY * size)), tolerance=0.1).z)
+
+    def project(self, p: Array) -> Array:
+        f = self._form
+        x, good = self._solve(self._quadratic, f.P.T @ (f.x0 - p) / f.size**2)
+        if good or self._chart.width > DENSE_PROJECTION:
+            return x
+        return self._chart.point(nearest(self._chart, p, _ACCURACY * f.size**2))
+
+    def _solve(self, program: ConeProgram, q: Array) -> tuple[Array, bool]:
+        """The answer pulled into the set, and whether it was close to it."""
+        answer = program.minimise(q)
+        if not answer.usable:
+            return self._form.x0, False
+        x, share = self._form.pulled(answer.point)
+        return x, share < _POOR and answer.status in ("Solved", "AlmostSolved")
+
+    def support_bound(self, c: Array) -> float:
+        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width."""
+        return upper_bound(self._chart, self._geometry.nu, c)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solvers, which are set up again where they are needed."""
+        return {key: self.__dict__[key] for key in ("_geometry", "_form", "_chart")}

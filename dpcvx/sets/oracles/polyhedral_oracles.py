@@ -1,0 +1,92 @@
+"""Linear minimisation, projection and certified bounds over polytopes: the simplex and an active-set method."""
+
+from functools import cached_property
+
+import daqp
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.sets.geometry.bounds import bound_by_multipliers
+from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
+from dpcvx.sets.solvers.solver import LinearProgram
+
+
+class PolyhedralOracles(ConicOracles):
+    """The simplex method for vertices; projections by a dense active-set method on small sets without auxiliaries."""
+
+    argmin_name = "simplex method (HiGHS)"
+
+    @property
+    def project_name(self) -> str:  # type: ignore[override]  # which method it is depends on the set
+        return ConicOracles.project_name if self._nearest is None else "active-set method (DAQP)"
+
+    @cached_property
+    def _vertices(self) -> LinearProgram:
+        return LinearProgram.over(self._form.A, self._form.s0, self._form.E)
+
+    @cached_property
+    def _nearest(self) -> "ActiveSetProjection | None":
+        chart = self._chart
+        if chart.auxiliaries or chart.dim > DENSE_PROJECTION:
+            return None
+        return ActiveSetProjection(chart)
+
+    def argmin(self, c: Array) -> Array:
+        q = self._form.P.T @ c
+        answer = self._vertices.minimise(q / (np.abs(q).max() or 1.0))
+        return super().argmin(c) if answer is None else self._form.inside(answer)
+
+    def _multipliers(self, c: Array) -> Array | None:
+        """Multipliers of the inequality rows that bound max <c, x>, for the slacks of the chart."""
+        q = self._form.P.T @ c
+        size = np.abs(q).max() or 1.0
+        if self._vertices.minimise(-q / size) is None:
+            return None
+        scale = self._form.s0 / self._chart.s0  # rows of the form over rows of the chart
+        return np.asarray(size * scale * self._vertices.inequality_duals(self._form.A))
+
+    def project(self, p: Array) -> Array:
+        found = None if self._nearest is None else self._nearest.project(p)
+        return super().project(p) if found is None else found
+
+    def support_bound(self, c: Array) -> float:
+        multipliers = self._multipliers(c)
+        if multipliers is not None:
+            proved = bound_by_multipliers(self._chart, self._geometry.nu, c, multipliers)
+            slip = 1e-9 * self._geometry.extent * float(np.abs(c).max())
+            if proved <= float(c @ self.argmin(-c)) + slip:
+                return proved
+        return super().support_bound(c)
+
+
+class ActiveSetProjection:
+    """min |x - p| over { x0 + V y : G y <= s0 } with V orthonormal, by DAQP in units of the set's size."""
+
+    def __init__(self, chart: Chart) -> None:
+        tangents = chart.tangent_basis().T
+        axes = chart.push(tangents)
+        self._size = float(np.linalg.norm(axes, axis=1).max())
+        self.V, R = np.linalg.qr(axes.T)
+        rows = -chart.slack_step(tangents).T
+        G = np.linalg.solve(R.T, rows.T).T * self._size
+        norm = np.linalg.norm(G, axis=1)
+        keep = norm > 0
+        self._G = np.ascontiguousarray(G[keep] / norm[keep, None])
+        self._s0 = chart.s0[keep] / norm[keep]
+        self._x0 = chart.x0
+        self._identity = np.eye(chart.dim)
+
+    def project(self, p: Array) -> Array | None:
+        """The projection, or None where the method did not finish."""
+        y = self.V.T @ (p - self._x0) / self._size
+        if np.all(self._G @ y <= self._s0):
+            return np.asarray(self._x0 + self.V @ (self._size * y))
+        y, _, flag, _ = daqp.solve(self._identity, -y, self._G, self._s0, primal_tol=1e-11)
+        if flag != 1:
+            return None
+        room = self._G @ y
+        worst = float((room / self._s0).max())
+        if worst > 1:
+            y = y / worst
+        return np.asarray(self._x0 + self.V @ (self._size * y))

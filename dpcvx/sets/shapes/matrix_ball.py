@@ -1,0 +1,68 @@
+"""Balls of the nuclear and of the spectral norm around a matrix, in all its entries."""
+
+from typing import Self
+
+import cvxpy as cp
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.sets.geometry.geometry import Geometry
+from dpcvx.sets.layout import Layout
+from dpcvx.sets.shapes.declared_ball import around, declared_ball
+from dpcvx.sets.shapes.measure import Measure, bound, exact
+from dpcvx.sets.shapes.shape import Facts, Shape
+
+_ORDERS = {"normNuc": 1.0, "sigma_max": np.inf}  # q: the norm is the q-norm of the singular values
+
+
+class MatrixBall(Shape):
+    """The ball of radius `scale` of the nuclear norm (q = 1) or the spectral norm (q = infinity)."""
+
+    def __init__(self, geometry: Geometry, layout: Layout, center: Array, scale: float, q: float) -> None:
+        super().__init__(geometry, layout)
+        self.center, self.scale, self.q = center, scale, q
+        self.middle = center
+
+    @classmethod
+    def of(cls, facts: Facts) -> Self | None:
+        ball = declared_ball(facts.declaration, _order)
+        return None if ball is None else cls(facts.geometry, facts.layout, *ball)
+
+    def _stretch(self, p: float) -> Measure:
+        """max |D|_p, entry by entry, over the ball of radius 1 around 0.
+
+        Nuclear: its extreme points u v' have |u v'|_p = |u|_p |v|_p. Spectral: no column is longer than 1, and the
+        Frobenius norm is at most the square root of the rank.
+        """
+        m, n = self.layout.shape
+        inverse = 0.0 if np.isinf(p) else 1 / p
+        if self.q == 1:
+            return exact(float((m * n) ** max(0.0, inverse - 0.5)))
+        if np.isinf(p):
+            return exact(1.0)
+        frobenius = min(m, n) ** 0.5
+        if p == 2:
+            return exact(frobenius)
+        return bound(frobenius * float((m * n) ** max(0.0, inverse - 0.5)))
+
+    def radius(self, p: float) -> Measure:
+        stretch = self._stretch(p)
+        value = float(np.linalg.norm(self.center, p)) + self.scale * float(stretch)
+        return Measure(value, stretch.kind if not self.center.any() else "bound")
+
+    def diameter(self, p: float) -> Measure:
+        stretch = self._stretch(p)
+        return Measure(2 * self.scale * float(stretch), stretch.kind)
+
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        matrices = x.reshape(*x.shape[:-1], *self.layout.shape[::-1])  # transposed: column by column
+        values = np.linalg.svd(matrices, compute_uv=False)
+        dual = values.max(axis=-1) if self.q == 1 else values.sum(axis=-1)
+        return around(self.center, x, self.scale * dual * (1 + 1e-13 * x.shape[-1]))
+
+    def _reaches(self) -> list[float]:
+        return [float(self.diameter(2)) / 2]
+
+
+def _order(atom: cp.Expression) -> float | None:
+    return _ORDERS.get(type(atom).__name__)

@@ -1,0 +1,327 @@
+"""The questions that a set answers about itself. A recognised shape answers those that it has formulas for.
+
+This class answers all of them for any set, by solvers and certified bounds: it is what a set is that nothing else
+recognised. Points, losses and covectors are vectors here, on leading batch axes where a question says so; `l` and `x`
+are points of the set.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dpcvx.actions.families import ActionFamily, Arms, PointList
+from dpcvx.arrays import Array, Bools
+from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
+from dpcvx.sets.conic.declaration import Declaration
+from dpcvx.sets.geometry import bounds
+from dpcvx.sets.geometry.geometry import Geometry
+from dpcvx.sets.layout import Layout
+from dpcvx.sets.oracles import enumeration
+from dpcvx.sets.oracles.conic_oracles import ConicOracles
+from dpcvx.sets.oracles.polyhedral_oracles import PolyhedralOracles
+from dpcvx.sets.shapes.measure import Measure, bound
+
+_OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
+_FAR = 1e6  # how many times as large as the set a point may be when it is projected
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What shapes are recognised by.
+
+    Attributes:
+        declaration: what the user wrote.
+        lifted: its conic form before presolve.
+        geometry: the conic form after presolve, with its chart.
+        layout: the shape of the variable.
+    """
+
+    declaration: Declaration
+    lifted: ConicSet
+    geometry: Geometry
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class GridChange:
+    """How far apart two points can be once rounded to a grid.
+
+    Attributes:
+        units: the largest distance in steps of the grid; whole for the 1-norm.
+        kind: "exact" or "bound".
+        toward_zero: whether entries must be rounded toward zero; otherwise to the nearest multiple.
+    """
+
+    units: int | float
+    kind: str
+    toward_zero: bool
+
+
+class Shape:
+    """Any set: solvers for its oracles, the best of several certified bounds for its sizes.
+
+    Attributes:
+        batched: whether `argmin` and `project` take batches; otherwise they take one vector.
+        has_formulas: whether its oracles and its bounding box are formulas.
+    """
+
+    batched: ClassVar[bool] = False
+    has_formulas: ClassVar[bool] = False
+
+    def __init__(self, geometry: Geometry, layout: Layout) -> None:
+        self.geometry, self.layout = geometry, layout
+
+    @classmethod
+    def of(cls, facts: Facts) -> Self | None:
+        """The set as this shape; None where it is another."""
+        return cls(facts.geometry, facts.layout)
+
+    # oracles
+
+    @cached_property
+    def _solvers(self) -> ConicOracles:
+        return PolyhedralOracles(self.geometry) if self.geometry.is_polytope else ConicOracles(self.geometry)
+
+    @property
+    def argmin_name(self) -> str:
+        """How minimisers are found, in words."""
+        return self._solvers.argmin_name
+
+    @property
+    def project_name(self) -> str:
+        """How projections are found, in words."""
+        return self._solvers.project_name
+
+    def argmin(self, c: Array) -> Array:
+        """A minimiser of <c, x>."""
+        return self._solvers.argmin(c)
+
+    def project(self, p: Array) -> Array:
+        """The nearest point to p in the Euclidean norm."""
+        return self._solvers.project(p)
+
+    def support_bound(self, c: Array) -> float:
+        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width."""
+        return self._solvers.support_bound(c)
+
+    def farthest(self, direction: Array) -> Array:
+        """A maximiser of <direction, x>."""
+        return self.argmin(-direction)
+
+    def clip(self, points: Array) -> Array:
+        """The nearest points of the set, on leading axes; where a solver fails on one, the center.
+
+        Points more than a million times as large as the set are first scaled down to that.
+        """
+        reach = _FAR * max(float(self.radius(np.inf)), 1e-100)
+        points = points * (reach / np.maximum(np.abs(points).max(axis=-1, keepdims=True), reach))
+        if self.batched:
+            return self.project(points)
+        return np.array([self._clipped(one) for one in points.reshape(-1, self.layout.size)]).reshape(points.shape)
+
+    def _clipped(self, point: Array) -> Array:
+        try:
+            return self.project(point)
+        except (OracleError, np.linalg.LinAlgError):
+            return self.geometry.center.copy()
+
+    def clipper(self, leading: tuple[int, ...]) -> Callable[[Array], Array]:
+        """`clip` for batches that usually have these leading axes."""
+        return self.clip
+
+    def surely_holds(self, points: Array) -> Bools:
+        """Which of the points (k, size) a formula can tell to be in the set."""
+        return np.zeros(len(points), dtype=bool)
+
+    # sizes
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        """The least and largest value of each entry, certified from outside; loose above 2,000 entries."""
+        if self.layout.size > DENSE_LIMIT:
+            return bounds.loose_box(self.geometry.conic, self.geometry.chart, self.geometry.nu)
+        units = np.eye(self.layout.size)
+        upper = np.array([self.support_bound(unit) for unit in units])
+        lower = np.array([-self.support_bound(-unit) for unit in units])
+        return lower, upper
+
+    def norm_bound(self, p: float) -> float:
+        """A certified upper bound of max |x|_p, by the bounding box, the 1-norm and a ball around the center."""
+        lower, upper = self.box
+        signs = np.where(lower >= -1e-7 * (upper - lower), 1.0, np.where(upper <= 1e-7 * (upper - lower), -1.0, 0.0))
+        mixed = np.maximum(np.abs(lower), np.abs(upper))[signs == 0].sum()
+        slips = (np.maximum(0.0, -lower)[signs > 0].sum() + np.maximum(0.0, upper)[signs < 0].sum()) * 2
+        one_norm = float(mixed + slips + (self.support_bound(signs) if signs.any() else 0.0))
+        around_origin = float(np.linalg.norm(self.geometry.center)) + self.geometry.central_radius
+        return bounds.norm_bound(p, lower, upper, one_norm, around_origin)
+
+    def radius(self, p: float) -> Measure:
+        """max |l|_p."""
+        return bound(self.norm_bound(p))
+
+    def diameter(self, p: float) -> Measure:
+        """max |l - l'|_p."""
+        lower, upper = self.box
+        width = upper - lower
+        box = float(np.linalg.norm(width, p))
+        if np.isinf(p) or not self.geometry.dim:
+            return bound(box)
+        # |x - x'|_1 <= |x - lower|_1 + |x' - lower|_1, and |d|_p^p <= |d|_1 |d|_inf^(p-1)
+        mass = 2 * (self.support_bound(np.ones(self.layout.size)) - float(lower.sum()))
+        box = min(box, mass ** (1 / p) * float(width.max()) ** (1 - 1 / p))
+        moving = int((width > 0).sum())
+        euclidean = min(float(np.linalg.norm(width)), self._rotated_box(), 2 * self.geometry.central_radius)
+        if p == 2:
+            return bound(min(box, euclidean))
+        return bound(min(box, euclidean * moving ** max(0.0, 1 / p - 0.5)))
+
+    def _rotated_box(self) -> float:
+        """The diagonal of the bounding box along the axes of the Dikin ellipsoid at the center."""
+        if self.layout.size > 60:
+            return np.inf
+        chart = self.geometry.chart
+        axes = np.linalg.svd(chart.push(chart.tangent_basis().T).T, full_matrices=False)[0]
+        low, high = self.interval(axes.T)
+        return float(np.linalg.norm(high - low))
+
+    def interval(self, x: Array) -> tuple[Array, Array]:
+        """[min, max] of <l, x> for x (..., size), a solver's error added outward."""
+        ends = [(-self.support_bound(-c), self.support_bound(c)) for c in x.reshape(-1, x.shape[-1])]
+        low, high = np.array(ends).T
+        return low.reshape(x.shape[:-1]), high.reshape(x.shape[:-1])
+
+    @cached_property
+    def middle(self) -> Array:
+        """A point near the middle of the bounding box."""
+        lower, upper = self.box
+        return self.project((lower + upper) / 2)
+
+    @cached_property
+    def reach(self) -> float:
+        """max |x - middle|_2."""
+        if not self.geometry.dim:
+            return 0.0
+        return min(self._reaches())
+
+    def _reaches(self) -> list[float]:
+        """Upper bounds of the reach."""
+        c = self.middle
+        around_center = float(np.linalg.norm(c - self.geometry.center)) + self.geometry.central_radius
+        chords = float(np.sqrt(self.chord_bound(lambda x: (x - c) ** 2)))
+        return [chords, float(self.diameter(2)), around_center]
+
+    def chord_bound(self, f: Callable[[Array], Array]) -> float:
+        """An upper bound of max sum f_i(x_i), f convex in each entry: f maps vectors to vectors.
+
+        A convex f_i lies below its chord on the bounding box, and the sum of the chords is a linear function. With
+        f_i(x_i) = (x_i - c_i)^2 this is exact for boxes, simplices and the hulls of 0/1 vertices.
+        """
+        lower, upper = self.box
+        width = upper - lower
+        slope = np.where(width > 0, (f(upper) - f(lower)) / np.where(width > 0, width, 1.0), 0.0)
+        return float((f(lower) - slope * lower).sum()) + self.support_bound(slope)
+
+    def grid_change(self, p: int, step: float, *, from_zero: bool) -> GridChange:
+        """How far apart two rounded points can be in the p-norm, p = 1 or 2; or a rounded point and 0.
+
+        Any set: the diameter in steps, plus 1 for each entry that can move (half a step on either side); from zero,
+        which stays zero, the radius and 1/2.
+        """
+        steps = self._clipped_steps(p, step, from_zero)
+        lower, upper = self.box
+        moving = self.layout.size if from_zero else int((upper > lower).sum())
+        steps += (0.5 if from_zero else 1.0) * (moving if p == 1 else float(np.sqrt(moving)))
+        return GridChange(_whole(steps, p), self._measure(p, from_zero).kind, False)
+
+    def _measure(self, p: int, from_zero: bool) -> Measure:
+        return self.radius(p) if from_zero else self.diameter(p)
+
+    def _clipped_steps(self, p: int, step: float, from_zero: bool) -> float:
+        """How far apart clipped points can be, in steps, before they are rounded.
+
+        Clipping is exact up to rounding, relative to the size of the set and to where it lies.
+        """
+        entries = self.layout.size if p == 1 else math.sqrt(self.layout.size)
+        blur = 1e-12 * float(self.radius(np.inf)) * entries
+        return (float(self._measure(p, from_zero)) * _OUTWARD + blur) / step
+
+    def difference_body(self, *, from_zero: bool) -> tuple[str, Array] | None:
+        """K = Y - Y, or the smallest symmetric one around Y and 0, where it is a box or a ball around the origin.
+
+        ("box", half-widths) or ("ball", the radius for each entry); None for any other set.
+        """
+        return None
+
+    def centered_radius(self, q: float) -> float | None:
+        """r where the set is exactly { |l|_q <= r }, otherwise None."""
+        return None
+
+    # corners
+
+    @cached_property
+    def points(self) -> Array | None:
+        """Points whose hull is the set, one a row, where they are known or quickly found."""
+        return None
+
+    def vertices(self, minimise: enumeration.Minimiser, most: int = enumeration.MOST) -> Array:
+        """All vertices, one a row.
+
+        Args:
+            minimise: the linear minimiser of the set, on a batch.
+            most: how many are listed.
+
+        Raises:
+            UnsupportedConeError: where the set is no polytope, or has too many.
+        """
+        if not self.geometry.is_polytope:
+            raise UnsupportedConeError(
+                f"The {self.geometry.name} is not a polytope after presolve; it has no finite set of vertices."
+            )
+        found = self._listed(minimise, most)
+        if len(found) > most:
+            name = self.geometry.name
+            raise UnsupportedConeError(f"The {name} has at least {len(found)} vertices; they are listed up to {most}.")
+        if not enumeration.reach_far_enough(found, self.support_bound):
+            raise UnsupportedConeError(f"Some vertices of the {self.geometry.name} were not found: it is too thin.")
+        return found
+
+    def _listed(self, minimise: enumeration.Minimiser, most: int) -> Array:
+        return enumeration.listed(self.geometry, minimise, most)
+
+    def action_family(self, minimise: enumeration.Minimiser) -> ActionFamily:
+        """The vertices as actions: by a formula where there is one, otherwise by a list.
+
+        Raises:
+            UnsupportedConeError: where they cannot be listed.
+        """
+        return PointList(self.vertices(minimise))
+
+    def arms(self) -> Arms | None:
+        """The vertices where they are one multiple of the unit vectors, otherwise None."""
+        return None
+
+    def extremes(self, rng: np.random.Generator, count: int) -> Array | None:
+        """Random extreme points (count, size) by a formula; None where there is none."""
+        return None
+
+    # entropy
+
+    softmax_total: float | None = None  # S where the argmin of <c, x> + sum x log x is S softmax(-c)
+
+    def entropy_argmin(self, c: Array) -> Array | None:
+        """argmin of <c, x> + sum x log x by a formula, on leading axes; None where there is none."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solvers, which are set up again where they are needed."""
+        return {key: value for key, value in self.__dict__.items() if key != "_solvers"}
+
+
+def _whole(steps: float, p: int) -> int | float:
+    """A distance in the 1-norm of points on the grid is a whole number."""
+    return int(np.floor(steps)) if p == 1 else steps
