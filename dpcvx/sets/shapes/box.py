@@ -61,9 +61,6 @@ class Sides(Shape):
         reach = np.maximum(np.abs(self.lower), np.abs(self.upper)) if from_zero else self.upper - self.lower
         return "box", reach
 
-    def farthest(self, direction: Array) -> Array:
-        return np.where(direction > 0, self.upper, self.lower)
-
 
 class Box(Sides):
     """A box of dimension at least 1, x = P v + offset with bounds on v."""
@@ -106,6 +103,11 @@ class Box(Sides):
         if not self._is_full:
             return super().surely_holds(points)
         return np.asarray(((points >= self.lower) & (points <= self.upper)).all(axis=1))
+
+    def farthest(self, direction: Array) -> Array:
+        if not self._is_full:
+            return super().farthest(direction)
+        return np.where(direction > 0, self.upper, self.lower)
 
     def extremes(self, rng: np.random.Generator, count: int) -> Array | None:
         if not self._is_full:

@@ -1,0 +1,203 @@
+"""Every shape against the general one on the same set: its formulas may be sharper than solvers, never wrong."""
+
+import itertools
+
+import cvxpy as cp
+import networkx as nx
+import numpy as np
+import pytest
+
+from dpcvx import DecisionSet
+from dpcvx.errors import UnsupportedConeError
+from dpcvx.sets.shapes import SHAPES, Shape
+from dpcvx.sets.shapes.box import Box, Point
+from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
+from dpcvx.sets.shapes.flow import Flow
+from dpcvx.sets.shapes.hull import Hull
+from dpcvx.sets.shapes.knapsack import Knapsack, Simplex
+from dpcvx.sets.shapes.matrix_ball import MatrixBall
+from dpcvx.sets.shapes.norm_ball import NormBall
+from dpcvx.sets.shapes.polytope import Polytope
+
+NORMS = (1, 1.5, 2, 4, np.inf)
+
+
+def _vector(size=3):
+    return cp.Variable(size, name="x")
+
+
+def _flow():
+    graph = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (0, 3)])
+    D = -nx.incidence_matrix(graph, oriented=True).toarray()
+    x = cp.Variable(6, nonneg=True)
+    return x, [D @ x == np.array([1.0, 0, 0, -1])]
+
+
+def _hull():
+    x, w = _vector(2), cp.Variable(5, nonneg=True)
+    return x, [x == np.random.default_rng(0).standard_normal((2, 5)) @ w, cp.sum(w) == 1]
+
+
+def _with(size, make):
+    x = _vector(size)
+    return x, make(x)
+
+
+SETS = {
+    "point": (Point, lambda: _with(3, lambda x: [x == np.array([1.0, -2.0, 0.0])])),
+    "box": (Box, lambda: _with(3, lambda x: [x >= [-1, 0, 2], x <= [1, 0.5, 5]])),
+    "box of symmetric matrices": (Box, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [x >= -1, x <= 2])),
+    "simplex": (Simplex, lambda: _with(4, lambda x: [x >= 0, cp.sum(x) == 2.5])),
+    "capped simplex": (Knapsack, lambda: _with(4, lambda x: [x >= 0, x <= 1, cp.sum(x) == 2])),
+    "box with a fixed entry": (Polytope, lambda: _with(3, lambda x: [x[:2] >= -1, x[:2] <= 2, x[2] == 3])),
+    "knapsack": (Knapsack, lambda: _with(4, lambda x: [x >= -1, x <= 2, np.array([1.0, 2, -1, 0]) @ x == 0.5])),
+    "ball": (EuclideanBall, lambda: _with(3, lambda x: [cp.norm2(x - np.array([1.0, 0, -2])) <= 2])),
+    "centered ball": (EuclideanBall, lambda: _with(3, lambda x: [cp.norm2(x) <= 2])),
+    "flat ball": (FlatBall, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [cp.norm(x - 1, "fro") <= 2])),
+    "1-ball": (NormBall, lambda: _with(3, lambda x: [cp.norm1(2 * x - 1) <= 3])),
+    "3-ball": (NormBall, lambda: _with(3, lambda x: [cp.pnorm(x, 3) <= 2])),
+    "nuclear ball": (MatrixBall, lambda: ((x := cp.Variable((2, 2))), [cp.normNuc(x - np.eye(2)) <= 2])),
+    "spectral ball": (MatrixBall, lambda: ((x := cp.Variable((2, 3))), [cp.sigma_max(x) <= 2])),
+    "hull": (Hull, _hull),
+    "flow": (Flow, _flow),
+    "polytope": (Polytope, lambda: _with(3, lambda x: [np.random.default_rng(1).standard_normal((9, 3)) @ x <= 1])),
+    "anything": (Shape, lambda: _with(3, lambda x: [cp.log_sum_exp(x) <= 1, x >= -2])),
+}
+
+
+@pytest.fixture(scope="module", params=SETS)
+def recognised(request):
+    kind, declare = SETS[request.param]
+    X = DecisionSet(*declare(), name=request.param)
+    assert type(X.recognised) is kind
+    return X
+
+
+def _general(X):
+    return Shape(X.geometry, X.layout)
+
+
+def test_every_shape_is_tried_here():
+    assert {kind for kind, _ in SETS.values()} == set(SHAPES)
+
+
+def test_oracles_agree_with_solvers(recognised):
+    X, rng = recognised, np.random.default_rng(0)
+    general, size = _general(X), max(X.geometry.extent, 1e-12)
+    if not X.dim:
+        assert np.array_equal(X.argmin(np.ones(X.shape)), X.center)
+        return
+    for c in rng.standard_normal((6, X.size)):
+        best = c @ general.argmin(c)
+        assert c @ X.recognised.argmin(c) == pytest.approx(best, abs=1e-6 * size * np.linalg.norm(c))
+        assert X.recognised.support_bound(-c) >= -best - 1e-6 * size * np.linalg.norm(c)
+        near, reference = X.recognised.project(3 * c), general.project(3 * c)
+        assert np.linalg.norm(3 * c - near) <= np.linalg.norm(3 * c - reference) + 1e-6 * size
+        assert X.contains(X.unflatten(near), 1e-7)
+        assert X.recognised.farthest(c) @ c == pytest.approx(-((-c) @ general.argmin(-c)), abs=1e-6 * size)
+    assert X.recognised.clip(rng.standard_normal((2, 3, X.size))).shape == (2, 3, X.size)
+    inside = X.flatten(X.center)
+    assert np.allclose(X.recognised.clip(inside), inside, atol=1e-7 * size)
+    far = rng.standard_normal((4, X.size)) * 10
+    assert np.array_equal(X.recognised.clipper((4,))(far), X.recognised.clip(far))
+    assert not X.recognised.surely_holds(10 * X.recognised.radius(2) * np.ones((2, X.size))).any()
+
+
+def test_sizes_hold_extreme_points_and_are_no_wider_than_the_general_bounds(recognised):
+    X, rng = recognised, np.random.default_rng(1)
+    shape, general = X.recognised, _general(X)
+    covectors = np.concatenate([rng.standard_normal((40, X.size)), np.eye(X.size)])
+    covectors = np.concatenate([covectors, -covectors])
+    points = X.flatten(X.argmin(X.unflatten(covectors)))
+    if not X.dim:
+        assert shape.radius(2) == pytest.approx(np.linalg.norm(X.center)) and shape.diameter(1) == 0
+        return
+    lower, upper = shape.box
+    assert np.all(points >= lower - 1e-7) and np.all(points <= upper + 1e-7)
+    assert np.all(lower >= general.box[0] - 1e-6) and np.all(upper <= general.box[1] + 1e-6)
+    for p in NORMS:
+        seen = np.linalg.norm(points, p, axis=1).max()
+        assert seen * (1 - 1e-7) <= shape.radius(p) <= general.radius(p) * (1 + 1e-6)
+        apart = max(np.linalg.norm(a - b, p) for a, b in itertools.combinations(points, 2))
+        assert apart * (1 - 1e-7) <= shape.diameter(p) <= general.diameter(p) * (1 + 1e-6)
+    low, high = shape.interval(covectors)
+    values = covectors @ points.T
+    assert np.all(low <= values.min(axis=1) + 1e-9) and np.all(high >= values.max(axis=1) - 1e-9)
+    tied = isinstance(shape, Box) and X.dim < X.size  # its interval is that of a box whose entries are free
+    assert tied or np.all(high - low <= values.max(axis=1) - values.min(axis=1) + 1e-5 * X.geometry.extent * X.size)
+    assert X.contains(X.unflatten(shape.middle), 1e-7)
+    assert np.linalg.norm(points - shape.middle, axis=1).max() <= shape.reach * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("from_zero", [False, True])
+@pytest.mark.parametrize("p", [1, 2])
+def test_rounded_points_are_no_farther_apart_than_stated(recognised, p, from_zero):
+    X, rng = recognised, np.random.default_rng(2)
+    step = 2.0**-4
+    change = X.recognised.grid_change(p, step, from_zero=from_zero)
+    points = X.recognised.clip(4 * rng.standard_normal((300, X.size)))
+    units = np.trunc(points / step) if change.toward_zero else np.rint(points / step)
+    others = np.zeros((1, X.size)) if from_zero else units
+    farthest = max(np.linalg.norm(units - other, p, axis=1).max() for other in others)
+    assert farthest <= change.units * (1 + 1e-12)
+    assert p == 2 or isinstance(change.units, int)
+    assert change.units <= X.recognised._measure(p, from_zero) * (1 + 1e-6) / step + X.size + 1
+
+
+def test_corners_are_vertices_and_actions_are_the_corners(recognised):
+    X = recognised
+    if not X.is_polytope:
+        with pytest.raises(UnsupportedConeError, match="not a polytope"):
+            X.action_family()
+        return
+    corners = X.flatten(X.vertices())
+    assert all(X.contains(X.unflatten(corner), 1e-7) for corner in corners)
+    family = X.action_family()
+    covector = np.random.default_rng(3).standard_normal(X.size)
+    played = family.sample(100 * covector, np.random.default_rng(4), (5,))
+    least = (corners @ covector).min()
+    assert np.allclose(played @ covector, least, atol=1e-7)
+    assert family.log_count == pytest.approx(np.log(len(corners)))
+    points = X.recognised.points
+    if points is not None:
+        assert (points @ covector).min() == pytest.approx(least, abs=1e-7)
+
+
+def test_random_extreme_points_lie_on_the_boundary(recognised):
+    X = recognised
+    points = X.recognised.extremes(np.random.default_rng(5), 20)
+    if points is None:
+        return
+    for point in points:
+        assert X.contains(X.unflatten(point), 1e-7)
+        beyond = X.flatten(X.center) + 1.001 * (point - X.flatten(X.center))
+        assert not X.contains(X.unflatten(beyond))
+
+
+def test_differences_lie_in_the_difference_body(recognised):
+    X = recognised
+    for from_zero in (False, True):
+        body = X.recognised.difference_body(from_zero=from_zero)
+        if body is None:
+            continue
+        kind, half = body
+        points = X.flatten(X.argmin(np.random.default_rng(6).standard_normal((60, *X.shape))))
+        differences = points if from_zero else points[:, None] - points
+        scaled = np.divide(differences, half, out=np.zeros_like(differences), where=half > 0)
+        assert np.linalg.norm(scaled, np.inf if kind == "box" else 2, axis=-1).max() <= 1 + 1e-9
+
+
+def test_entropy_formulas_beat_every_other_point(recognised):
+    X, rng = recognised, np.random.default_rng(7)
+    if np.min(X.recognised.box[0]) < 0 or X.recognised.entropy_argmin(np.zeros(X.size)) is None:
+        return
+    for c in rng.standard_normal((5, X.size)):
+        best = X.recognised.entropy_argmin(c)
+        assert X.contains(X.unflatten(best), 1e-7)
+
+        def value(x, c=c):
+            return c @ x + np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0).sum(axis=-1)
+
+        others = X.flatten(X.argmin(rng.standard_normal((50, *X.shape))))
+        mixed = others + rng.random((50, 1)) * (best - others)
+        assert all(value(best) <= value(x) + 1e-9 for x in mixed)
