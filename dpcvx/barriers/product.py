@@ -43,13 +43,6 @@ class Product:
     def __iter__(self) -> Iterator[tuple[Cone, slice]]:
         return iter(zip(self.cones, self.slices, strict=True))
 
-    def each_block(self) -> Iterator[tuple[Cone, int, slice]]:
-        """Every single cone with its number in its stack and its rows."""
-        for cone, rows in self:
-            for k in range(cone.count):
-                start = rows.start + k * cone.block
-                yield cone, k, slice(start, start + cone.block)
-
     # what the cones are
 
     @property

@@ -17,7 +17,7 @@ from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.oracles.oracles import CenteredForm
 from dpcvx.sets.shapes.closed_forms import Knapsack
 from dpcvx.sets.sizes import Sizes, chord_bound
-from dpcvx.sets.solvers.solver import ConeProgram
+from dpcvx.sets.solvers.cone_program import ConeProgram
 
 _EXCESS = 1e-12  # relative error of a sum
 _ROUNDS = 100  # of the search for a price; each halves the bracket at least

@@ -17,10 +17,11 @@ from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.conic.presolve import presolve
 from dpcvx.sets.conic.pruning import prune_rows
 from dpcvx.sets.geometry import bounds
+from dpcvx.sets.geometry.centering import find_center
 from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, DenseChart
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
-from dpcvx.sets.geometry.interior import find_center
-from dpcvx.sets.geometry.newton import fibre, minimise
+from dpcvx.sets.geometry.fibre import fibre
+from dpcvx.sets.geometry.newton import minimise
 from dpcvx.sets.geometry.parameter import BarrierParameter, barrier_parameter
 from dpcvx.sets.oracles.membership import Membership
 from dpcvx.sets.oracles.oracles import CenteredForm, ConicOracles, CvxpyOracles, Oracles, PolyhedralOracles

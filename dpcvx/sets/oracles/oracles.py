@@ -18,8 +18,10 @@ from dpcvx.errors import DeclarationError, OracleError
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.geometry.charts import Chart
-from dpcvx.sets.geometry.newton import minimise, nearest
-from dpcvx.sets.solvers.solver import ConeProgram, LinearProgram
+from dpcvx.sets.geometry.nearest import nearest
+from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.solvers.cone_program import ConeProgram
+from dpcvx.sets.solvers.linear_program import LinearProgram
 
 _INSIDE = 1e-11  # slack, relative to the slack at the center, that a returned point may lack
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative

@@ -16,7 +16,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.oracles.oracles import CenteredForm
-from dpcvx.sets.solvers.solver import LinearProgram
+from dpcvx.sets.solvers.linear_program import LinearProgram
 
 _SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
 _FACE = 1e-8  # by which the faces it reached are held

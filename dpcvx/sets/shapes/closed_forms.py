@@ -12,7 +12,8 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import SecondOrder
-from dpcvx.sets.conic.canonical import ConicSet, entry_bounds, rows_times
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.sparse_rows import entry_bounds, rows_times
 
 
 class ClosedForm(ABC):
