@@ -6,7 +6,6 @@ new file, and one line here.
 
 from dpcvx.barriers.cone import Cone as Cone
 from dpcvx.barriers.product import Product as Product
-from dpcvx.barriers.product import RunOff as RunOff
 
 # isort: off
 from dpcvx.barriers.nonnegative import Nonnegative as Nonnegative

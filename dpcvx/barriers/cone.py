@@ -62,7 +62,7 @@ class Cone(ABC):
         boundary some rows may still have to be nonnegative.
 
         Returns:
-            The rows that must still be nonnegative; None where the answer is no such list.
+            The rows that must still be nonnegative; None where more than signs of rows is left.
         """
         return [] if self.take([0]).interior(d) else None
 

@@ -19,9 +19,9 @@ class RunOff:
     """What is left of the blocks that a direction touches when the slack may run off to infinity along it.
 
     Attributes:
-        freed: the rows of these blocks, which hold by themselves in the end,
-        remaining: except for those among them that must still be nonnegative.
-        stuck: the rows of the first block for which that is not the whole answer, None where it is for all.
+        freed: the rows of these blocks; far enough along the direction their cones hold.
+        remaining: rows among them that must still be nonnegative.
+        stuck: the rows of the first block of which more is left than signs of rows; None where there is no such block.
     """
 
     freed: tuple[int, ...]
@@ -65,10 +65,10 @@ class Product:
         return mask
 
     def balls(self, most: int) -> list[slice] | None:
-        """The rows (t, x) of every block that is no plain inequality, where each says |x|_2 <= t; otherwise None.
+        """The rows (t, x) of each curved block, where all of them say |x|_2 <= t; None where one says something else.
 
         Args:
-            most: the number of such blocks up to which there is an answer.
+            most: the number of curved blocks above which the answer is None as well.
         """
         curved = [(cone, rows) for cone, rows in self if not cone.is_polyhedral]
         if not all(cone.is_ball for cone, _ in curved) or sum(cone.count for cone, _ in curved) > most:
@@ -108,7 +108,7 @@ class Product:
         return np.asarray(1 / np.where(largest > 0, largest, 1.0))
 
     def whole_blocks(self, marked: Bools) -> Bools:
-        """The marked rows without those whose block is not marked as a whole."""
+        """Those of the marked rows whose whole block is marked."""
         block = self.block_of_row()
         whole = np.ones(block[-1] + 1 if len(block) else 0, dtype=bool)
         whole[block[~marked]] = False

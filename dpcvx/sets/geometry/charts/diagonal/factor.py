@@ -44,11 +44,11 @@ class DiagonalFactor(Factor):
         return w * self.root
 
     def _projected(self, w: Array) -> Array:
-        """The part of w in the straightened tangent space, which may take the place of w."""
-        return self._less_normals(self._less_normals(w))  # what goes may be far larger than what is left
+        """The part of w in the straightened tangent space; w may be overwritten."""
+        return self._less_normals(self._less_normals(w))  # twice: what goes may be far larger than what is left
 
     def _less_normals(self, w: Array) -> Array:
-        """w less its parts along the normals, which may take the place of w."""
+        """w less its parts along the normals; w may be overwritten."""
         if w.ndim == 1:
             for normal, scale in self._normals:
                 w = blas.daxpy(normal, w, a=-scale * blas.ddot(w, normal))
@@ -146,7 +146,7 @@ def _dot(a: Array, b: Array) -> Array | float:
 
 
 def _subtract(w: Array, factor: Array | float, vector: Array) -> Array:
-    """w - factor vector, which may take the place of w."""
+    """w - factor vector; w may be overwritten."""
     if w.ndim == 1:
         return blas.daxpy(vector, w, a=-factor)  # type: ignore[no-any-return]  # BLAS is untyped
     return np.asarray(w - factor * vector)
