@@ -21,7 +21,6 @@ import decision_sets
 from dpcvx import DecisionSet, LossSet
 from dpcvx.regularizers import Entropy
 from dpcvx.sets.geometry.charts import DenseChart
-from dpcvx.sets.geometry.charts.dense import TangentSpace
 from dpcvx.sets.geometry.newton import decrement
 from dpcvx.sets.sizes import Sizes
 
@@ -96,7 +95,7 @@ def dense_rounds():
 def diagonal_rounds():
     for name, X in (("simplex", decision_sets.simplex(500)), ("box", decision_sets.cube(500))):
         chart = X.geometry.chart
-        dense = DenseChart(X.geometry.conic, TangentSpace(X.geometry.conic), chart.v0)
+        dense = DenseChart.fit(X.geometry.conic)(chart.v0)
         covector = X.flatten(rng.standard_normal(500))
         ours, ratio = compare(
             barrier_round(chart, np.zeros(chart.size), chart.pull(covector)),

@@ -1,4 +1,4 @@
-"""The questions that every cone answers about its logarithmically homogeneous barrier F with parameter nu.
+"""The questions that every cone answers, about itself and its logarithmically homogeneous barrier F of parameter nu.
 
 For s in the interior of the cone K, with g = F'(s) and H = F''(s):
 
@@ -25,6 +25,13 @@ class Cone(ABC):
     block: int
     unit_nu: float  # the parameter of one cone of the stack
     symmetric = True  # self-dual and homogeneous
+    is_polyhedral = False  # whether every row says s_i >= 0
+    is_ball = False  # whether a block (t, x) says |x|_2 <= t: a Euclidean ball where t is fixed
+
+    @classmethod
+    @abstractmethod
+    def from_cvxpy(cls, dims: Any) -> "list[Cone]":
+        """The stacks of this kind among cvxpy's `ConeDims`, in the order of their rows."""
 
     @property
     def size(self) -> int:
@@ -49,9 +56,13 @@ class Cone(ABC):
         """Whether the direction d of one block (block,) lies in the closed cone."""
 
     def remainder(self, d: Array) -> list[int] | None:
-        """Rows of one block that must still be nonnegative once the block may run off along d; None if that is not all.
+        """What is left of one block (block,) when its slack may run off to infinity along d.
 
-        Pushed along an interior direction a cone always holds in the end: nothing remains.
+        Far enough along an interior direction every slack is in the cone: nothing is left. Along a direction in the
+        boundary some rows may still have to be nonnegative.
+
+        Returns:
+            The rows that must still be nonnegative; None where more than signs of rows is left.
         """
         return [] if self.take([0]).interior(d) else None
 

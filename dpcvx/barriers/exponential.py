@@ -21,6 +21,10 @@ class Exponential(Cone):
     def __init__(self, count: int) -> None:
         self.count = count
 
+    @classmethod
+    def from_cvxpy(cls, dims: Any) -> list[Cone]:
+        return [Exponential(int(dims.exp))]
+
     def identity(self) -> Array:
         return np.tile([-1.051383, 0.556409, 1.258967], self.count)  # where F'(s) = -s, up to its digits
 

@@ -16,9 +16,14 @@ class Nonnegative(Cone):
     name = "nonnegative"
     block = 1
     unit_nu = 1.0
+    is_polyhedral = True
 
     def __init__(self, count: int) -> None:
         self.count = count
+
+    @classmethod
+    def from_cvxpy(cls, dims: Any) -> list[Cone]:
+        return [Nonnegative(int(dims.nonneg))]
 
     def identity(self) -> Array:
         return np.ones(self.count)

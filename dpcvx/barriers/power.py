@@ -32,6 +32,12 @@ class Power(Cone):
         self.block = factors + 1
         self.unit_nu = factors + 1.0
 
+    @classmethod
+    def from_cvxpy(cls, dims: Any) -> list[Cone]:
+        """Cones of two factors, which cvxpy names by the first exponent, are one stack; the others one each."""
+        pairs = [Power(np.array([[a, 1 - a] for a in dims.p3d]))] if dims.p3d else []
+        return [*pairs, *(Power(np.array([list(exponents)])) for exponents in dims.pnd)]
+
     def identity(self) -> Array:
         return np.concatenate([np.sqrt(1 + self.exponents), np.zeros((self.count, 1))], axis=1).ravel()
 

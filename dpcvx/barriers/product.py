@@ -1,6 +1,10 @@
-"""The product of cones: the only place that loops over them."""
+"""The product of cones. What is asked cone by cone is asked here, so that nobody else needs to know about blocks.
+
+A block is one single cone of a stack: a run of consecutive rows.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +14,21 @@ from dpcvx.arrays import Array, Bools
 from dpcvx.barriers.cone import Cone
 
 
+@dataclass(frozen=True)
+class RunOff:
+    """What is left of the blocks that a direction touches when the slack may run off to infinity along it.
+
+    Attributes:
+        freed: the rows of these blocks; far enough along the direction their cones hold.
+        remaining: rows among them that must still be nonnegative.
+        stuck: the rows of the first block of which more is left than signs of rows; None where there is no such block.
+    """
+
+    freed: tuple[int, ...]
+    remaining: tuple[int, ...]
+    stuck: slice | None = None
+
+
 class Product:
     """The cones of one set in the order of their rows."""
 
@@ -17,26 +36,51 @@ class Product:
         self.cones = tuple(cone for cone in cones if cone.count)
         ends = np.cumsum([0, *(cone.size for cone in self.cones)])
         self.slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+        self._starts = ends[:-1]
         self.size = int(ends[-1])
         self.nu = float(sum(cone.nu for cone in self.cones))
+
+    def __iter__(self) -> Iterator[tuple[Cone, slice]]:
+        return iter(zip(self.cones, self.slices, strict=True))
+
+    # what the cones are
 
     @property
     def is_symmetric(self) -> bool:
         """Whether every cone is symmetric: self-dual, with a unit."""
         return all(cone.symmetric for cone in self.cones)
 
-    def __iter__(self) -> Iterator[tuple[Cone, slice]]:
-        return iter(zip(self.cones, self.slices, strict=True))
-
-    def each_block(self) -> Iterator[tuple[Cone, int, slice]]:
-        """Every single cone with its number in its stack and its rows."""
+    def polyhedral_rows(self) -> Bools:
+        """Which rows are plain inequalities."""
+        mask = np.zeros(self.size, dtype=bool)
         for cone, rows in self:
-            for k in range(cone.count):
-                start = rows.start + k * cone.block
-                yield cone, k, slice(start, start + cone.block)
+            mask[rows] = cone.is_polyhedral
+        return mask
+
+    def dual_rays(self) -> Bools:
+        """Rows i for which the unit vector e_i lies in the dual cone."""
+        mask = np.zeros(self.size, dtype=bool)
+        for cone, rows in self:
+            mask[rows].reshape(cone.count, cone.block)[:, cone.dual_rays()] = True
+        return mask
+
+    def balls(self, most: int) -> list[slice] | None:
+        """The rows (t, x) of each curved block, where all of them say |x|_2 <= t; None where one says something else.
+
+        Args:
+            most: the number of curved blocks above which the answer is None as well.
+        """
+        curved = [(cone, rows) for cone, rows in self if not cone.is_polyhedral]
+        if not all(cone.is_ball for cone, _ in curved) or sum(cone.count for cone, _ in curved) > most:
+            return None
+        return [
+            slice(rows.start + k * cone.block, rows.start + (k + 1) * cone.block)
+            for cone, rows in curved
+            for k in range(cone.count)
+        ]
 
     def block_of_row(self) -> Array:
-        """For each row the running number of the single cone it belongs to."""
+        """For each row the running number of its block."""
         sizes = [np.full(cone.count, cone.block) for cone in self.cones]
         counts = np.concatenate(sizes) if sizes else np.zeros(0, dtype=int)
         return np.repeat(np.arange(len(counts)), counts)
@@ -49,12 +93,74 @@ class Product:
             kept.append(cone.take([int(k) for k in np.flatnonzero(marks)]))
         return Product(kept)
 
-    def unit_factors(self, s: Array) -> Array:
-        """For each row the factor, one for each single cone, that brings the slack s to size 1."""
+    # slacks and directions, block by block
+
+    def largest(self, s: Array) -> Array:
+        """For each row the largest magnitude of s in its block."""
         block = self.block_of_row()
         largest = np.zeros(block[-1] + 1 if len(block) else 0)
         np.maximum.at(largest, block, np.abs(s))
-        return np.asarray(1 / np.where(largest > 0, largest, 1.0)[block])
+        return np.asarray(largest[block])
+
+    def unit_factors(self, s: Array) -> Array:
+        """For each row the factor, one for each block, that brings the slack s to size 1."""
+        largest = self.largest(s)
+        return np.asarray(1 / np.where(largest > 0, largest, 1.0))
+
+    def whole_blocks(self, marked: Bools) -> Bools:
+        """Those of the marked rows whose whole block is marked."""
+        block = self.block_of_row()
+        whole = np.ones(block[-1] + 1 if len(block) else 0, dtype=bool)
+        whole[block[~marked]] = False
+        return np.asarray(whole[block])
+
+    def first_outside(self, s: Array, marked: Bools) -> slice | None:
+        """The rows of the first block whose slack is outside the closed cone by more than 1e-9 of its size, if any.
+
+        Args:
+            s: the slack.
+            marked: the rows of the blocks that are looked at, all rows of a block or none.
+        """
+        for cone, rows, own in self._touched(np.flatnonzero(marked), s[marked]):
+            stretched = own + 1e-9 * np.abs(own).max() * cone.identity()
+            if own.any() and not cone.interior(stretched):
+                return rows
+        return None
+
+    def recedes(self, rows: Array, values: Array) -> bool:
+        """Whether the direction with these values in these rows, zero elsewhere, lies in the closed cone."""
+        return all(cone.recedes(d) for cone, _, d in self._touched(rows, values))
+
+    def run_off(self, rows: Array, values: Array) -> RunOff:
+        """What is left of the blocks when the slack may run off along the direction with these values in these rows."""
+        freed: list[int] = []
+        remaining: list[int] = []
+        for cone, span, d in self._touched(rows, values):
+            left = cone.remainder(d)
+            if left is None:
+                return RunOff(tuple(freed), tuple(remaining), stuck=span)
+            freed.extend(range(span.start, span.stop))
+            remaining.extend(span.start + i for i in left)
+        return RunOff(tuple(freed), tuple(remaining))
+
+    def _touched(self, rows: Array, values: Array) -> Iterator[tuple[Cone, slice, Array]]:
+        """Each block that holds one of the rows, by itself, with its rows and its own part of the direction."""
+        if not len(rows):
+            return
+        order = np.argsort(rows)
+        rows, values = rows[order], values[order]
+        stack = np.searchsorted(self._starts, rows, side="right") - 1
+        size = np.array([cone.block for cone in self.cones])[stack]
+        number = (rows - self._starts[stack]) // size
+        first = self._starts[stack] + number * size
+        for begin, end in pairwise([*np.flatnonzero(np.diff(first, prepend=-1)), len(rows)]):
+            cone = self.cones[stack[begin]].take([int(number[begin])])
+            span = slice(int(first[begin]), int(first[begin]) + cone.block)
+            own = np.zeros(cone.block)
+            own[rows[begin:end] - span.start] = values[begin:end]
+            yield cone, span, own
+
+    # the barrier
 
     def identity(self) -> Array:
         return self._concatenate(lambda cone, rows: cone.identity())

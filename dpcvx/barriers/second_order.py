@@ -1,6 +1,7 @@
 """The second-order cone |x|_2 <= t, F(t, x) = -log(t^2 - |x|^2) with nu = 2."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import clarabel
@@ -8,6 +9,7 @@ import numpy as np
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.nonnegative import Nonnegative
 
 
 class SecondOrder(Cone):
@@ -15,10 +17,20 @@ class SecondOrder(Cone):
 
     name = "second-order"
     unit_nu = 2.0
+    is_ball = True
 
     def __init__(self, count: int, block: int) -> None:
         self.count = count
         self.block = block
+
+    @classmethod
+    def from_cvxpy(cls, dims: Any) -> list[Cone]:
+        """Neighbours of equal size are one stack; a head without a tail is a nonnegative row."""
+        cones: list[Cone] = []
+        for block, run in groupby(map(int, dims.soc)):
+            count = len(list(run))
+            cones += [Nonnegative(1)] * count if block == 1 else [SecondOrder(count, block)]
+        return cones
 
     def identity(self) -> Array:
         e = np.zeros((self.count, self.block))

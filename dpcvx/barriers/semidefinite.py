@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.nonnegative import Nonnegative
 
 
 class Semidefinite(Cone):
@@ -26,6 +27,11 @@ class Semidefinite(Cone):
         column, row = np.tril_indices(order)  # row <= column, sorted by column: the upper triangle column-major
         self._row, self._column = row, column
         self._weight = np.where(row == column, 1.0, np.sqrt(2))
+
+    @classmethod
+    def from_cvxpy(cls, dims: Any) -> list[Cone]:
+        """Every matrix is a stack of its own; one of order 1 is a nonnegative row."""
+        return [Nonnegative(1) if order == 1 else Semidefinite(1, order) for order in map(int, dims.psd)]
 
     def matrix(self, s: Array) -> Array:
         """The symmetric matrices (..., k, k) behind vectors (..., block)."""

@@ -16,7 +16,7 @@ from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.sizes import Sizes
-from dpcvx.sets.solvers.solver import ConeProgram
+from dpcvx.sets.solvers.cone_program import ConeProgram
 
 
 class Entropy(Regularizer):

@@ -7,8 +7,9 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT
+from dpcvx.sets.geometry.fibre import fibre
 from dpcvx.sets.geometry.geometry import Geometry
-from dpcvx.sets.geometry.newton import fibre, minimise
+from dpcvx.sets.geometry.newton import minimise
 from dpcvx.sets.layout import Layout
 
 

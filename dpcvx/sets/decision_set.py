@@ -17,9 +17,9 @@ from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.conic.presolve import presolve
 from dpcvx.sets.conic.pruning import prune_rows
+from dpcvx.sets.geometry.centering import find_center
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
 from dpcvx.sets.geometry.geometry import Geometry
-from dpcvx.sets.geometry.interior import find_center
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.enumeration import MOST
 from dpcvx.sets.oracles.membership import Membership

@@ -6,7 +6,6 @@ import numpy as np
 
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.declaration import Declaration
-from dpcvx.sets.geometry.charts import DenseChart
 from dpcvx.sets.geometry.geometry import Geometry
 
 
@@ -26,7 +25,7 @@ def derived(
             f"{conic.E.shape[0]}; {parameter.factors} independent factor{plural}; "
             f"{chart.auxiliaries} auxiliary coordinates",
         ),
-        ("linear algebra", "dense" if isinstance(chart, DenseChart) else "diagonal"),
+        ("linear algebra", chart.name),
         ("argmin", argmin),
         ("project", project),
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcvx.barriers import Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
+from dpcvx.barriers import KINDS, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
 
 CONES = [
     Nonnegative(7),
@@ -16,6 +16,10 @@ CONES = [
     Power(np.array([[0.1, 0.2, 0.7]])),
     Product([Nonnegative(3), SecondOrder(2, 4), Semidefinite(1, 3), Exponential(2), Power(np.array([[0.25, 0.75]]))]),
 ]
+
+
+def test_every_registered_cone_is_checked():
+    assert {type(cone) for cone in CONES} == {*KINDS, Product}
 
 
 def interior_points(cone, count, rng):

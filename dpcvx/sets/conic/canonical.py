@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers import Nonnegative, Product
+from dpcvx.barriers import Product
+from dpcvx.sets.sparse_rows import rows_times
 
 DENSE_LIMIT = 2000  # lifted coordinates up to which dense matrices are made
 
@@ -45,10 +46,7 @@ class ConicSet:
     @cached_property
     def polyhedral(self) -> Bools:
         """Which rows are plain inequalities."""
-        mask = np.zeros(self.cones.size, dtype=bool)
-        for cone, rows in self.cones:
-            mask[rows] = isinstance(cone, Nonnegative)
-        return mask
+        return self.cones.polyhedral_rows()
 
     @property
     def is_polyhedral(self) -> bool:
@@ -61,17 +59,3 @@ class ConicSet:
     def point(self, v: Array) -> Array:
         """The user's variable, as a vector, for points on a leading batch axis."""
         return self.offset + rows_times(v, sparse.csr_array(self.P.T))
-
-
-def rows_times(rows: Array, M: sparse.csr_array) -> Array:
-    """rows @ M for dense rows on leading batch axes and sparse M."""
-    if rows.ndim == 1:
-        return np.asarray(rows @ M)
-    return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))
-
-
-def entry_bounds(A: sparse.csr_array, b: Array, lower: Array, upper: Array) -> None:
-    """Tighten the ends of single coordinates, in place, by rows A v <= b of one entry each."""
-    ends, up = b / A.data, A.data > 0
-    np.minimum.at(upper, A.indices[up], ends[up])
-    np.maximum.at(lower, A.indices[~up], ends[~up])

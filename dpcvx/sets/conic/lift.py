@@ -13,10 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.barriers import Cone, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
+from dpcvx.barriers import KINDS, Product
 from dpcvx.errors import DeclarationError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.declaration import Declaration
+from dpcvx.sets.sparse_rows import block_sums
 
 
 def lift(declaration: Declaration) -> ConicSet:
@@ -45,15 +46,14 @@ def lift(declaration: Declaration) -> ConicSet:
     P = sparse.csr_array(sparse.diags_array(-sign) @ A[tied][:, ~copied])
     offset = sign * b[tied]
     A, b = sparse.csr_array(A[~tied][:, ~copied]), b[~tied]
-    _check_numbers(declaration, A, b, owner[~tied], int(data["dims"].zero) - x.size)
-
     dims = data["dims"]
     zero = int(dims.zero) - x.size
+    _check_numbers(declaration, A, b, owner[~tied], zero)
     source = _spread_owners(owner[~tied], block[~tied], A, P)
     return ConicSet(
         A=A[zero:],
         b=b[zero:],
-        cones=Product(_cones(dims)),
+        cones=Product([cone for kind in KINDS for cone in kind.from_cvxpy(dims)]),
         source=source[zero:],
         E=A[:zero],
         e=b[:zero],
@@ -74,26 +74,6 @@ def _check_numbers(declaration: Declaration, A: sparse.csr_array, b: Array, owne
         raise DeclarationError(f"{name} holds NaN or an infinite number.")
 
 
-def _cones(dims: Any) -> list[Cone]:
-    """The cones behind cvxpy's dimensions, equal neighbours stacked."""
-    cones: list[Cone] = [Nonnegative(int(dims.nonneg))]
-    for block in map(int, dims.soc):
-        last = cones[-1]
-        if block == 1:
-            cones.append(Nonnegative(1))
-        elif isinstance(last, SecondOrder) and last.block == block:
-            cones[-1] = SecondOrder(last.count + 1, block)
-        else:
-            cones.append(SecondOrder(1, block))
-    for order in map(int, dims.psd):
-        cones.append(Nonnegative(1) if order == 1 else Semidefinite(1, order))
-    cones.append(Exponential(int(dims.exp)))
-    if dims.p3d:
-        cones.append(Power(np.array([[a, 1 - a] for a in dims.p3d])))
-    cones.extend(Power(np.array([list(exponents)])) for exponents in dims.pnd)
-    return cones
-
-
 def _owners(constraints: list[cp.Constraint], program: Any, inverse: Any) -> tuple[Array, Array]:
     """For each row the constraint behind it where cvxpy knows it, otherwise -1; and its canonical constraint."""
     place = {c.id: k for k, c in enumerate(constraints)}
@@ -108,11 +88,11 @@ def _owners(constraints: list[cp.Constraint], program: Any, inverse: Any) -> tup
 
 def _spread_owners(owner: Array, block: Array, A: sparse.csr_array, P: sparse.csr_array) -> Array:
     """Name an atom's blocks after the constraint with which they share an auxiliary column; the rest are attributes."""
-    blocks = int(block.max(initial=-1)) + 1
+    gather = block_sums(block)
+    blocks = gather.shape[0]
     named = np.full(blocks, -1)
     np.maximum.at(named, block, owner)
     auxiliary = np.asarray(abs(P).sum(axis=0)).ravel() == 0
-    gather = sparse.csr_array((np.ones(len(block)), (block, np.arange(len(block)))), shape=(blocks, len(block)))
     shared = sparse.csr_array(gather @ abs(A[:, auxiliary]))
     rows = np.repeat(np.arange(blocks), np.diff(shared.indptr))
     while True:

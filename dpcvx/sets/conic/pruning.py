@@ -4,8 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.conic.presolve import keep_rows
-from dpcvx.sets.solvers.solver import LinearProgram
+from dpcvx.sets.conic.rows import keep_rows
+from dpcvx.sets.solvers.linear_program import LinearProgram
 
 
 def prune_rows(conic: ConicSet) -> ConicSet:

@@ -1,21 +1,25 @@
-"""Newton's method on <covector, y> + F(z) for many covectors at once: replicas of one learner share a chart."""
+"""Newton's method on <covector, y> + F(z) for many covectors at once: replicas of one learner share a chart.
+
+The steps are those of `newton`; the loop is another, because each row of a batch stops by itself, and rows that stall
+are handed over one by one instead of being refined together.
+"""
 
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets.geometry.charts.chart import Chart
-from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.geometry.line_search import line_search_all
+from dpcvx.sets.geometry.newton import FULL, minimise
 
 _ITERATIONS = 60
 _TOLERANCE = 1e-6  # decrement: the value is then off by its square
-_BISECTIONS = 60
 
 
 def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> Array:
     """The minimisers z (k, size) of <covector, y> + F(z) for covectors (k, width), from `start` or the center.
 
-    Damped steps with a line search, full ones once the decrement is below 1/4; what does not converge so goes one by
-    one along its central path.
+    Damped steps with a line search, full ones once the decrement is below 1/4; rows that do not converge in this way
+    go one by one along their central paths.
     """
     k = len(covectors)
     linear = chart.joint(covectors)
@@ -39,9 +43,10 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         if not len(active):
             break
         length = np.ones(len(active))
-        far = ~(left[active] < 0.25)
+        far = ~(left[active] < FULL)
         if far.any():
-            length[far] = _line_search(chart, z[active[far]], step[far], (linear[active[far]] * step[far]).sum(axis=-1))
+            slope = (linear[active[far]] * step[far]).sum(axis=-1)
+            length[far] = line_search_all(chart, z[active[far]], step[far], slope)
         target = z[active] + length[:, None] * step
         good = np.flatnonzero(np.isfinite(target).all(axis=-1))
         good = good[chart.interior(target[good])]
@@ -50,34 +55,3 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
     for i in np.flatnonzero(~(left <= 1e-4)):
         z[i] = minimise(chart, covectors[i]).z
     return z
-
-
-def _line_search(chart: Chart, z: Array, step: Array, slope: Array) -> Array:
-    """For each row, a step length near the minimum along its direction of descent; `slope` is that of the linear part.
-
-    Doubles while the function falls, then halves the bracket a few times; the lower end is returned, which is interior.
-    """
-    slack, ds = chart.slack(z), chart.slack_step(step)
-
-    def rises(alpha: Array) -> Array:
-        moved = slack + alpha[:, None] * ds
-        inside = chart.cones.interior(moved)
-        out = np.ones(len(alpha), dtype=bool)
-        if inside.any():
-            pull = chart.cones.gradient(moved[inside])
-            out[inside] = slope[inside] + (pull * ds[inside]).sum(axis=-1) > 0
-        return out
-
-    low, high = np.zeros(len(z)), np.ones(len(z))
-    for _ in range(20):
-        falling = ~rises(high)
-        if not falling.any():
-            break
-        low, high = np.where(falling, high, low), np.where(falling, 2 * high, high)
-    for _ in range(_BISECTIONS):
-        if np.all(high - low <= 0.2 * low):
-            break
-        middle = (low + high) / 2
-        up = rises(middle)
-        low, high = np.where(up, low, middle), np.where(up, middle, high)
-    return low

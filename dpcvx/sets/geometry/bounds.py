@@ -17,9 +17,10 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
-from dpcvx.sets.conic.canonical import ConicSet, entry_bounds
+from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts import Chart, Factor
 from dpcvx.sets.geometry.newton import decrement, minimise
+from dpcvx.sets.sparse_rows import entry_bounds
 
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
@@ -88,6 +89,12 @@ def blow_up(chart: Chart, nu: float) -> float:
     k = chart.cones.nu
     general = nu + 2 * np.sqrt(nu)
     return 1.01 * float(min(general, np.sqrt(k * k - k)) if chart.cones.is_symmetric else general)
+
+
+def central_radius(chart: Chart, nu: float) -> float:
+    """A bound of max |x - center|_2 by the Dikin ellipsoid at the center; infinite for a point and on large sets."""
+    radius = chart.radius()
+    return blow_up(chart, nu) * radius if chart.dim and np.isfinite(radius) else np.inf
 
 
 def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:

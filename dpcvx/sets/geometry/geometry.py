@@ -9,8 +9,8 @@ from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry import bounds
 from dpcvx.sets.geometry.centered_form import CenteredForm
-from dpcvx.sets.geometry.charts import Chart, DenseChart
-from dpcvx.sets.geometry.newton import fibre
+from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.geometry.fibre import fibre
 from dpcvx.sets.geometry.parameter import BarrierParameter, barrier_parameter
 
 
@@ -70,9 +70,8 @@ class Geometry:
     @cached_property
     def central_radius(self) -> float:
         """A bound of max |x - center|_2: the Dikin ellipsoid at the center, blown up; infinite on large sets."""
-        if not isinstance(self.chart, DenseChart) or not self.dim:
-            return np.inf
-        return bounds.blow_up(self.chart, self.nu) * float(np.linalg.norm(self.chart.B, 2))
+        radius = self.chart.radius() if self.dim else np.inf
+        return bounds.blow_up(self.chart, self.nu) * radius if np.isfinite(radius) else np.inf
 
     @cached_property
     def basis(self) -> Array | LinearOperator:

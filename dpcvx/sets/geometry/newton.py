@@ -1,4 +1,8 @@
-"""Newton's method on <covector, y> + F(z) in a chart: centering, barrier argmin, fibres over a point."""
+"""Newton's method on <covector, y> + F(z) in a chart: centering and the argmin of the barrier.
+
+Other loops of Newton steps stand where they minimise something else: `batch_newton` many functions at once, `fibre` in
+the auxiliary coordinates alone, `nearest` a quadratic function plus the barrier.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
 from dpcvx.sets.geometry.charts.chart import Chart, Factor
+from dpcvx.sets.geometry.line_search import line_search
 
+FULL = 0.25  # decrement below which a Newton step is not damped
+ITERATIONS = 200
 _NEAR = 3.0  # decrement up to which a predicted point counts as close to the central path
-_ITERATIONS = 200
-_LONGEST = 2.0**20  # step up to which a line search looks
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,12 @@ def minimise(chart: Chart, covector: Array, start: Array | None = None, toleranc
             return found
     z = np.zeros(chart.size)
     linear = chart.joint(covector)
-    size = _root(linear @ chart.factor(z).solve(linear))
+    size = root(linear @ chart.factor(z).solve(linear))
     strength = min(1.0, 1 / size) if size > 0 else 1.0
     while strength < 1:
-        found = _newton(chart, strength * covector, z, 0.1, _ITERATIONS)
+        found = _newton(chart, strength * covector, z, 0.1, ITERATIONS)
         z, strength = _follow(chart, linear, found, strength)
-    return _newton(chart, covector, z, tolerance, _ITERATIONS)
+    return _newton(chart, covector, z, tolerance, ITERATIONS)
 
 
 def _follow(chart: Chart, linear: Array, found: Minimum, strength: float) -> tuple[Array, float]:
@@ -59,7 +63,7 @@ def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
     """The Newton step of <linear, z> + F at a factored point, and the decrement."""
     gradient = linear + factor.gradient
     step = factor.solve(gradient)
-    return -step, _root(gradient.dot(step))
+    return -step, root(gradient.dot(step))
 
 
 def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iterations: int) -> Minimum:
@@ -75,7 +79,7 @@ def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iteration
     for _ in range(iterations):
         if left <= tolerance:
             break
-        target = z + step if left < 0.25 else z + line_search(chart, z, step, float(linear @ step)) * step
+        target = z + step if left < FULL else z + line_search(chart, z, step, float(linear @ step)) * step
         if stalled < 3 and np.isfinite(target).all() and chart.interior(target):
             next_factor = chart.factor(target, accurate=accurate)
             next_step, next_left = decrement(next_factor, linear)
@@ -91,126 +95,6 @@ def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iteration
     return Minimum(z, factor, left)
 
 
-def nearest(chart: Chart, target: Array, gap: float) -> Array:
-    """The z whose point x minimises |x - target|^2/2 up to `gap`, by the central path of eta times that plus F."""
-    B = chart.push(np.eye(chart.width)).T  # of shape (size of x, width)
-    Q = np.zeros((chart.size, chart.size))
-    Q[chart.auxiliaries :, chart.auxiliaries :] = B.T @ B
-    linear = chart.joint(chart.pull(chart.x0 - target))
-    z = np.zeros(chart.size)
-    last = chart.cones.nu / gap
-    eta = min(last, 1 / max(_root(linear @ linear), 1e-300))
-    while True:
-        for _ in range(_ITERATIONS):
-            gradient = eta * (linear + Q @ z) + chart.gradient(z)
-            H = hessian(chart, z) + eta * Q
-            jacobi = 1 / np.sqrt(np.diagonal(H))
-            step = -jacobi * np.linalg.lstsq(jacobi[:, None] * H * jacobi, jacobi * gradient, rcond=1e-15)[0]
-            left = _root(-(gradient @ step))
-            if left < 0.1:
-                break
-            curve = eta * float(step @ Q @ step)
-            alpha = line_search(chart, z, step, eta * float((linear + Q @ z) @ step), curve=curve)
-            if not alpha > 0 or not chart.interior(z + alpha * step):
-                return z  # rounding is all that is left
-            z = z + alpha * step
-        if eta >= last:
-            return z
-        eta = min(last, 3 * eta)
-
-
-def line_search(chart: Chart, z: Array, step: Array, slope: float, curve: float = 0.0) -> float:
-    """The minimiser along a descent direction of the barrier plus a function with derivative slope + alpha curve."""
-    slack, ds = chart.slack(z), chart.slack_step(step)
-
-    def derivative(alpha: float) -> float | None:
-        moved = slack + alpha * ds
-        if not chart.cones.interior(moved):
-            return None
-        return slope + alpha * curve + float(chart.cones.gradient(moved) @ ds)
-
-    low, high = 0.0, 1.0
-    while high < _LONGEST:
-        d = derivative(high)
-        if d is None or d > 0:
-            break
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        d = derivative(middle)
-        if d is None or d > 0:
-            high = middle
-        else:
-            low = middle
-        if high - low <= 0.1 * low:
-            break
-    return low
-
-
-def fibre(chart: Chart, y: Array, tolerance: float = 1e-10) -> Array | None:
-    """z = (u, y) with u the center of the fibre over y; None where y is not in the interior of the set.
-
-    Follows u along the segment from the center of the chart: predict by the implicit function, then correct in u alone.
-    """
-    k = chart.auxiliaries
-    if not k:
-        return y if chart.interior(y) else None
-    z, done = np.zeros(chart.size), 0.0
-    z = _center_fibre(chart, z, tolerance)
-    stride = 1.0
-    for _ in range(400):
-        if done >= 1:
-            return z
-        ahead = _predict(chart, z, y)
-        step = min(stride, 1 - done)
-        while step > 1e-9 and not chart.interior(z + step / (1 - done) * ahead):
-            step /= 2
-        if step <= 1e-9:
-            return None
-        z = z + step / (1 - done) * (ahead if step == 1 - done else 0.9 * ahead)
-        done = done + (step if step == 1 - done else 0.9 * step)
-        if done >= 1:
-            z[k:] = y
-            if not chart.interior(z):
-                return None
-        z = _center_fibre(chart, z, tolerance)
-        stride = 2 * step
-    return None
-
-
-def _predict(chart: Chart, z: Array, y: Array) -> Array:
-    """The step to y with u moved by the implicit function theorem: H_uu du = -H_uy dy."""
-    k = chart.auxiliaries
-    dy = y - z[k:]
-    H = hessian(chart, z)
-    du = -np.linalg.solve(H[:k, :k], H[:k, k:] @ dy)
-    return np.concatenate([du, dy])
-
-
-def _center_fibre(chart: Chart, z: Array, tolerance: float) -> Array:
-    """Newton in u alone."""
-    k = chart.auxiliaries
-    last = np.inf
-    for _ in range(_ITERATIONS):
-        H, g = hessian(chart, z)[:k, :k], chart.gradient(z)[:k]
-        step = np.zeros(chart.size)
-        step[:k] = -np.linalg.solve(H, g)
-        left = _root(-(g @ step[:k]))
-        if left <= tolerance or (left < 1e-4 and left > last / 2):
-            return z
-        alpha = 1.0 if left < 0.25 else line_search(chart, z, step, 0.0)
-        if not chart.interior(z + alpha * step):
-            return z
-        z, last = z + alpha * step, left
-    raise OracleError(f"The auxiliary variables could not be centered: the Newton decrement stays at {left:.2g}.")
-
-
-def _root(square: Array) -> float:
+def root(square: Array) -> float:
+    """The root of a number that rounding may have taken below 0."""
     return math.sqrt(max(float(square), 0.0))
-
-
-def hessian(chart: Chart, z: Array) -> Array:
-    """The joint Hessian at z from its half-Hessian: for charts with auxiliaries, which are dense."""
-    M = -chart.slack_step(np.eye(chart.size)).T
-    D = chart.cones.half(chart.slack(z), M)
-    return np.asarray(np.swapaxes(D, -1, -2) @ D)

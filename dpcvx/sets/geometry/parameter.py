@@ -23,9 +23,10 @@ from scipy import sparse
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.conic.presolve import factors, parallel_groups
-from dpcvx.sets.geometry.charts import Chart, DenseChart
-from dpcvx.sets.solvers.solver import LinearProgram
+from dpcvx.sets.conic.factors import factors
+from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.solvers.linear_program import LinearProgram
+from dpcvx.sets.sparse_rows import parallel_groups, row_norms
 
 _ROWS = 1500  # rows up to which linear programs look for multipliers
 _MULTIPLIERS = 200
@@ -62,16 +63,14 @@ def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
         return BarrierParameter(0.0, 0.0, 0, 0, 0, 0, 0)
     block = conic.cones.block_of_row()
     blocks = int(block[-1]) + 1 if len(block) else 0
-    rays = np.zeros(len(block), dtype=bool)
-    for cone, _, rows in conic.cones.each_block():
-        rays[rows.start + np.array(cone.dual_rays())] = True
+    rays = conic.cones.dual_rays()
     spent = np.zeros(blocks, dtype=bool)
-    G = chart.G if isinstance(chart, DenseChart) else conic.A
+    rows = chart.slack_rows()
 
-    constants = _spend_constants(G, rays, block, spent)
-    pairs = _spend_pairs(G, conic.polyhedral, block, spent)
+    constants = _spend_constants(rows, rays, block, spent)
+    pairs = _spend_pairs(rows, conic.polyhedral, block, spent)
     programs = _spend_programs(conic, chart, rays, block, spent) if len(block) <= _ROWS else 0
-    count, _, row_factor = factors(conic)
+    count, row_factor = factors(conic)
     used = np.zeros(count, dtype=bool)
     np.logical_or.at(used, row_factor, spent[block])
     present = np.zeros(count, dtype=bool)
@@ -82,25 +81,20 @@ def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
     return BarrierParameter(nu, total, constants, pairs, programs, compact, count)
 
 
-def _norms(G: Array | sparse.csr_array) -> Array:
-    squares = sparse.csr_array(G).power(2).sum(axis=1)
-    return np.asarray(np.sqrt(np.asarray(squares).ravel()))
-
-
-def _spend_constants(G: Array | sparse.csr_array, rays: Bools, block: Array, spent: Bools) -> int:
+def _spend_constants(G: sparse.csr_array, rays: Bools, block: Array, spent: Bools) -> int:
     """Cones with a dual ray row that is constant on the slice."""
-    constant = np.unique(block[rays & (_norms(G) <= 1e-13)])
+    constant = np.unique(block[rays & (row_norms(G) <= 1e-13)])
     spent[constant] = True
     return len(constant)
 
 
-def _spend_pairs(G: Array | sparse.csr_array, polyhedral: Bools, block: Array, spent: Bools) -> int:
+def _spend_pairs(G: sparse.csr_array, polyhedral: Bools, block: Array, spent: Bools) -> int:
     """Pairs of parallel inequality rows of opposite direction; presolve left at most one row on each side."""
-    norms = _norms(G)
+    norms = row_norms(G)
     rows = np.flatnonzero(polyhedral & ~spent[block] & (norms > 1e-13))
     if len(rows) < 2:
         return 0
-    group, sign = parallel_groups(sparse.csr_array(sparse.diags_array(1 / norms[rows]) @ sparse.csr_array(G)[rows]))
+    group, sign = parallel_groups(sparse.csr_array(sparse.diags_array(1 / norms[rows]) @ G[rows]))
     sides = np.full((2, group.max() + 1), -1)
     sides[0, group[sign > 0]] = rows[sign > 0]
     sides[1, group[sign < 0]] = rows[sign < 0]

@@ -14,8 +14,9 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.sets.geometry.bounds import upper_bound
 from dpcvx.sets.geometry.geometry import Geometry
-from dpcvx.sets.geometry.newton import minimise, nearest
-from dpcvx.sets.solvers.solver import ConeProgram
+from dpcvx.sets.geometry.nearest import nearest
+from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.solvers.cone_program import ConeProgram
 
 DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative

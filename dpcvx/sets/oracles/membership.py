@@ -19,7 +19,7 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.geometry.geometry import Geometry
-from dpcvx.sets.solvers.solver import ConeProgram
+from dpcvx.sets.solvers.cone_program import ConeProgram
 
 _ROUNDING = 1e-13
 _variables = Lock()  # the values of the user's variables are borrowed by one thread at a time

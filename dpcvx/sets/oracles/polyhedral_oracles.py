@@ -9,7 +9,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.geometry.bounds import bound_by_multipliers
 from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
-from dpcvx.sets.solvers.solver import LinearProgram
+from dpcvx.sets.solvers.linear_program import LinearProgram
 
 
 class PolyhedralOracles(ConicOracles):

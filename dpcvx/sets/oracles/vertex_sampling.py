@@ -24,7 +24,7 @@ from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.membership import Membership
-from dpcvx.sets.solvers.solver import LinearProgram
+from dpcvx.sets.solvers.linear_program import LinearProgram
 
 _SHOT = 1e-9  # by which a shot may miss its ray, relative to the size of the set
 _FACE = 1e-8  # by which the faces it reached are held

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.sets.conic.canonical import ConicSet, entry_bounds, rows_times
+from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.sparse_rows import entry_bounds, rows_times
 
 
 class Columns:

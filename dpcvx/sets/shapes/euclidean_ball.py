@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.barriers import SecondOrder
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
@@ -89,13 +88,7 @@ def _ball(conic: ConicSet) -> tuple[Columns, Array, float] | None:
     """(the map to x, center, radius) of one second-order cone with a constant head and equal axes."""
     columns = Columns.of(conic)
     cones = conic.cones.cones
-    if (
-        columns is None
-        or conic.E.shape[0]
-        or len(cones) != 1
-        or not isinstance(cones[0], SecondOrder)
-        or cones[0].count != 1
-    ):
+    if columns is None or conic.E.shape[0] or len(cones) != 1 or not cones[0].is_ball or cones[0].count != 1:
         return None
     if conic.A.indptr[1] > 0:  # the head is not constant
         return None

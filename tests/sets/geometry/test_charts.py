@@ -1,12 +1,12 @@
-"""The diagonal chart gives the same linear algebra as the dense one on the same set."""
+"""The diagonal chart gives the same linear algebra as the dense one on the same set; charts answer for themselves."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
-from dpcvx import DecisionSet
-from dpcvx.sets.geometry.charts import DenseChart, DiagonalChart
-from dpcvx.sets.geometry.charts.dense import TangentSpace
+from dpcvx import DecisionSet, UnsupportedConeError
+from dpcvx.sets.geometry import charts
+from dpcvx.sets.geometry.charts import DenseChart, DiagonalChart, charts_of
 
 N = 70
 
@@ -33,7 +33,7 @@ def test_diagonal_and_dense_charts_agree(name, variable, constraints):
     X = DecisionSet(variable, constraints)
     fast = X.geometry.chart
     assert isinstance(fast, DiagonalChart)
-    dense = DenseChart(X.geometry.conic, TangentSpace(X.geometry.conic), fast.v0)
+    dense = DenseChart.fit(X.geometry.conic)(fast.v0)
     assert fast.dim == dense.dim
     for strength in (0.0, 30.0, 1e3):
         x = X.flatten(X.barrier.argmin(strength * rng.standard_normal(N)))
@@ -60,3 +60,38 @@ def test_diagonal_and_dense_charts_agree(name, variable, constraints):
             assert measure @ d == pytest.approx(0.25)
             force = chart.spread(factor.apply(d))
             assert np.allclose(chart.spread(measure), force, rtol=1e-5, atol=1e-6 * np.abs(force).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "constraints"), list(_sets()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_charts_answer_for_themselves(name, variable, constraints):
+    X = DecisionSet(variable, constraints)
+    fast, dense = X.geometry.chart, DenseChart.fit(X.geometry.conic)(X.geometry.chart.v0)
+    assert (fast.name, dense.name) == ("diagonal", "dense")
+    assert f"linear algebra   {fast.name}" in X.summary()
+    # the largest half-axis of the Dikin ellipsoid at the center
+    axes = dense.push(dense.factor(np.zeros(dense.size)).half_solve(np.eye(dense.dim)))
+    assert dense.radius() == pytest.approx(np.linalg.norm(axes, 2)) and fast.radius() == np.inf
+    for chart in (fast, dense):
+        H = chart.hessian(np.zeros(chart.size))
+        d = chart.tangent_basis().T[:3]
+        assert np.allclose(chart.factor(np.zeros(chart.size)).apply(d), d @ H)
+        rows = chart.slack_rows()
+        assert rows.shape[0] == X.geometry.conic.cones.size
+        constant = np.diff(X.geometry.conic.A.indptr) == 0
+        assert np.array_equal(np.linalg.norm(rows.toarray(), axis=1) <= 1e-13, constant)
+
+
+def test_the_first_kind_that_fits_is_taken_and_none_is_a_sentence(monkeypatch):
+    x = cp.Variable(N, name="x")
+    conic = DecisionSet(x, [x >= -1, x <= 2]).geometry.conic
+    assert isinstance(charts_of(conic)(np.zeros(N)), DiagonalChart)
+    monkeypatch.setattr(charts, "KINDS", (DenseChart, DiagonalChart))
+    assert isinstance(charts_of(conic)(np.zeros(N)), DenseChart)
+    y = cp.Variable(4, name="y")
+    general = DecisionSet(y, [cp.norm1(y) <= 1]).geometry.conic
+    assert DiagonalChart.fit(general) is None
+    monkeypatch.setattr(charts, "KINDS", (DiagonalChart,))
+    with pytest.raises(UnsupportedConeError, match="lifted coordinates"):
+        charts_of(general)

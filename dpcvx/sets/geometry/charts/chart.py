@@ -12,6 +12,8 @@ feasible (u, y) the ellipsoid {y + d : <d, S d> <= 1} of that Schur complement S
 `factor(z)` does the one factorisation of a round. With S = C C' in the tangent space it answers
 
     solve(g)       H^-1 g on joint coordinates, for Newton steps,
+    apply(d)       S d, the covector of a tangent vector,
+    sample(rng)    a random point of the Dikin ellipsoid,
     half_solve(w)  C'^-1 w, the point of the Dikin ellipsoid at w in the unit ball of R^dim,
     half_apply(w)  C w, the covector that measures it: <C w, C'^-1 w> = |w|^2.
 
@@ -20,6 +22,7 @@ Everything carries leading batch axes.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +30,7 @@ from scipy.linalg import blas
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
+from dpcvx.sets.conic.canonical import ConicSet
 
 
 class Factor(ABC):
@@ -66,6 +70,7 @@ class Factor(ABC):
 class Chart(ABC):
     """Coordinates around one strictly feasible point."""
 
+    name: str  # of the structure, in one word
     dim: int  # of the set
     width: int  # coordinates y
     auxiliaries: int  # coordinates u
@@ -74,6 +79,14 @@ class Chart(ABC):
     x0: Array
     s0: Array
     P: sparse.csr_array
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, conic: ConicSet) -> "Callable[[Array], Chart] | None":
+        """The charts of this kind as a function of their center; None where the kind does not fit the set.
+
+        What does not depend on the center is worked out here, once.
+        """
 
     @property
     def size(self) -> int:
@@ -111,6 +124,10 @@ class Chart(ABC):
     @abstractmethod
     def coordinates(self, x: Array) -> Array:
         """The y of the point of the affine hull nearest to x in a fixed metric."""
+
+    @abstractmethod
+    def slack_rows(self) -> sparse.csr_array:
+        """The rows by which slacks depend on a point of the set, in any units: which are constant, which parallel."""
 
     @abstractmethod
     def column_widths(self) -> Array:
@@ -157,6 +174,16 @@ class Chart(ABC):
         extent = np.sqrt((axes * axes).sum(axis=0))
         moving = extent > 0
         return float(np.linalg.svd(axes[:, moving] / extent[moving], compute_uv=False)[self.dim - 1])
+
+    def radius(self) -> float:
+        """The largest half-axis, in x, of the Dikin ellipsoid at the center; infinite where that is too much work."""
+        return math.inf
+
+    def hessian(self, z: Array) -> Array:
+        """The joint Hessian at z as a full matrix, for the few who need more of it than a factor."""
+        M = -self.slack_step(np.eye(self.size)).T
+        D = self.cones.half(self.slack(z), M)
+        return np.asarray(np.swapaxes(D, -1, -2) @ D)
 
     def joint(self, covector: Array) -> Array:
         """A covector of y as one of (u, y)."""

@@ -1,14 +1,17 @@
 """The dense chart: any cones, any equalities, LAPACK; for sets of moderate dimension."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.linalg
+from scipy import sparse
 from scipy.linalg import blas, lapack
 
 from dpcvx.arrays import Array
-from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart, Factor
+from dpcvx.sets.geometry.charts.triangles import backward, divide, forward, lower_triangle, lower_triangle_by_qr
 
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _RANK = 1e-11  # relative size below which a direction counts as zero
@@ -42,7 +45,8 @@ class DenseFactor(Factor):
     def __init__(self, chart: "DenseChart", z: Array, accurate: bool) -> None:
         self.z = z
         self.gradient, M = chart.derivatives(z)
-        self.L = _lower_by_qr(M) if accurate else _lower(M)  # by QR half the digits of H are lost, not all
+        # the accurate way loses half the digits of H where the other one loses all
+        self.L = lower_triangle_by_qr(M) if accurate else lower_triangle(M)
         u = chart.auxiliaries
         self.dim = chart.dim
         self.C = np.asfortranarray(self.L[u:, u:]) if u else self.L
@@ -51,13 +55,13 @@ class DenseFactor(Factor):
         if g.ndim == 1:
             half = lapack.dtrtrs(self.L, g, lower=1)[0]
             return lapack.dtrtrs(self.L, half, lower=1, trans=1, overwrite_b=1)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
-        return _divide(self.L, _divide(self.L, g), transposed=1)
+        return divide(self.L, divide(self.L, g), transpose=1)
 
     def solve_schur(self, c: Array) -> Array:
-        return _divide(self.C, _divide(self.C, c), transposed=1)
+        return divide(self.C, divide(self.C, c), transpose=1)
 
     def half_solve(self, w: Array) -> Array:
-        return _divide(self.C, w, transposed=1)
+        return divide(self.C, w, transpose=1)
 
     def half_apply(self, w: Array) -> Array:
         if w.ndim == 1:
@@ -83,7 +87,7 @@ class DenseFactors(Factor):
         try:
             return np.linalg.cholesky(self._chart.hessians(self._slack))
         except np.linalg.LinAlgError:
-            return _lower_by_qr(self._chart.cones.half(self._slack, self._chart.G))
+            return lower_triangle_by_qr(self._chart.cones.half(self._slack, self._chart.G))
 
     @cached_property
     def _entries(self) -> Array:
@@ -100,23 +104,30 @@ class DenseFactors(Factor):
         return self._entries[self._auxiliaries :, self._auxiliaries :]
 
     def solve(self, g: Array) -> Array:
-        return _back(self._entries, _forth(self._entries, g))
+        return backward(self._entries, forward(self._entries, g))
 
     def solve_schur(self, c: Array) -> Array:
-        return _back(self._schur_entries, _forth(self._schur_entries, c))
+        return backward(self._schur_entries, forward(self._schur_entries, c))
 
     def half_solve(self, w: Array) -> Array:
-        return _back(self._schur_entries, w)
+        return backward(self._schur_entries, w)
 
     def half_apply(self, w: Array) -> Array:
         return np.asarray((self.C @ w[..., None])[..., 0])
 
     def apply(self, d: Array) -> Array:
-        return self.half_apply((_transposed(self.C) @ d[..., None])[..., 0])
+        return self.half_apply((np.swapaxes(self.C, -1, -2) @ d[..., None])[..., 0])
 
 
 class DenseChart(Chart):
     """z scaled so that the joint Hessian at the center is the identity."""
+
+    name = "dense"
+
+    @classmethod
+    def fit(cls, conic: ConicSet) -> "Callable[[Array], DenseChart] | None":
+        """Any set fits up to DENSE_LIMIT lifted coordinates."""
+        return None if conic.columns > DENSE_LIMIT else partial(cls, conic, TangentSpace(conic))
 
     def __init__(self, conic: ConicSet, tangent: TangentSpace, v0: Array) -> None:
         self.cones = conic.cones
@@ -163,7 +174,7 @@ class DenseChart(Chart):
             inverse = 1 / slack
             return np.reshape((inverse * inverse) @ self._products, (*slack.shape[:-1], self.size, self.size))
         M = self.cones.half(slack, self.G)
-        return _transposed(M) @ M
+        return np.swapaxes(M, -1, -2) @ M
 
     def factor(self, z: Array, *, accurate: bool = False) -> Factor:
         return DenseFactor(self, z, accurate) if z.ndim == 1 and len(z) else DenseFactors(self, z)
@@ -209,6 +220,12 @@ class DenseChart(Chart):
         size = np.where(size > 0, size, 1.0)
         return np.asarray(np.linalg.pinv(self.B / size[:, None]) / size)
 
+    def slack_rows(self) -> sparse.csr_array:
+        return sparse.csr_array(self.G)
+
+    def radius(self) -> float:
+        return float(np.linalg.norm(self.B, 2)) if self.B.size else 0.0
+
     def column_widths(self) -> Array:
         size = np.linalg.norm(self.W, axis=1)
         return np.where(size > 0, size, 1.0)
@@ -218,57 +235,3 @@ class DenseChart(Chart):
 
     def tangent_basis(self) -> Array:
         return np.eye(self.dim)
-
-
-def _lower(M: Array) -> Array:
-    """L with L L' = M'M, in its lower triangle."""
-    H = blas.dsyrk(1.0, M, trans=1, lower=1) if M.flags.f_contiguous else blas.dsyrk(1.0, M.T, lower=1)
-    L, failed = lapack.dpotrf(H, lower=1, clean=0, overwrite_a=1)
-    return _lower_by_qr(M) if failed else L
-
-
-def _lower_by_qr(M: Array) -> Array:
-    """L with L L' = M'M, from M alone."""
-    R: Array = np.linalg.qr(M, mode="r")  # type: ignore[assignment]  # with mode="r" NumPy returns R alone
-    return _transposed(R)
-
-
-def _divide(L: Array, w: Array, transposed: int = 0) -> Array:
-    """L^-1 w or L'^-1 w for one lower triangle L and vectors w on leading axes."""
-    if w.ndim == 1 and len(w):
-        return lapack.dtrtrs(L, w, lower=1, trans=transposed)[0]  # type: ignore[no-any-return]  # LAPACK is untyped
-    if not w.size:
-        return np.zeros_like(w)
-    flat = w.reshape(-1, w.shape[-1]).T
-    return np.asarray(lapack.dtrtrs(L, flat, lower=1, trans=transposed)[0].T.reshape(w.shape))
-
-
-def _forth(entries: Array, w: Array) -> Array:
-    """L^-1 w for lower triangles [i, j, ...batch]: column after column, all of the batch at once."""
-    entries, y = _aligned(entries, w)
-    for j in range(len(y)):
-        y[j] /= entries[j, j]
-        y[j + 1 :] -= entries[j + 1 :, j] * y[j]
-    return y.transpose((*range(1, y.ndim), 0)).copy()
-
-
-def _back(entries: Array, w: Array) -> Array:
-    """L'^-1 w for lower triangles [i, j, ...batch]."""
-    entries, y = _aligned(entries, w)
-    for j in reversed(range(len(y))):
-        y[j] /= entries[j, j]
-        y[:j] -= entries[j, :j] * y[j]
-    return y.transpose((*range(1, y.ndim), 0)).copy()
-
-
-def _aligned(entries: Array, w: Array) -> tuple[Array, Array]:
-    """Matrices [i, j, ...batch] and, as a new array, vectors [i, ...batch], of one common batch."""
-    n, own = len(entries), entries.shape[2:]
-    if w.shape[:-1] != own:
-        batch = np.broadcast_shapes(own, w.shape[:-1])
-        w, entries = np.broadcast_to(w, (*batch, n)), entries.reshape(n, n, *(1,) * (len(batch) - len(own)), *own)
-    return entries, w.transpose((w.ndim - 1, *range(w.ndim - 1))).copy()
-
-
-def _transposed(M: Array) -> Array:
-    return np.swapaxes(M, -1, -2)

@@ -1,0 +1,73 @@
+"""Operations on the rows and columns of a conic set; each returns a new set."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array, Bools
+from dpcvx.barriers import Nonnegative, Product
+from dpcvx.sets.conic.canonical import ConicSet
+
+
+def keep_rows(conic: ConicSet, keep: Bools) -> ConicSet:
+    """The set without the inequality rows that are not marked."""
+    if keep.all():
+        return conic
+    return replace(conic, A=conic.A[keep], b=conic.b[keep], cones=conic.cones.take(keep), source=conic.source[keep])
+
+
+def free_rows(conic: ConicSet, keep: Bools, remaining: Sequence[int]) -> ConicSet:
+    """The set without the unmarked rows, except that the `remaining` ones among them stay as plain inequalities."""
+    kept = keep_rows(conic, keep)
+    if not remaining:
+        return kept
+    rows = list(remaining)
+    return replace(
+        kept,
+        A=sparse.csr_array(sparse.vstack([kept.A, conic.A[rows]])),
+        b=np.concatenate([kept.b, conic.b[rows]]),
+        cones=Product([*kept.cones.cones, Nonnegative(len(rows))]),
+        source=np.concatenate([kept.source, conic.source[rows]]),
+    )
+
+
+def tighten_rows(conic: ConicSet, rows: Array) -> ConicSet:
+    """The set with the given inequality rows turned into equalities."""
+    keep = np.ones(len(conic.b), dtype=bool)
+    keep[rows] = False
+    return replace(
+        keep_rows(conic, keep),
+        E=sparse.csr_array(sparse.vstack([conic.E, conic.A[rows]])),
+        e=np.concatenate([conic.e, conic.b[rows]]),
+        equality_source=np.concatenate([conic.equality_source, conic.source[rows]]),
+    )
+
+
+def keep_equalities(conic: ConicSet, keep: Bools) -> ConicSet:
+    """The set without the equalities that are not marked."""
+    if keep.all():
+        return conic
+    return replace(
+        conic, E=sparse.csr_array(conic.E[keep]), e=conic.e[keep], equality_source=conic.equality_source[keep]
+    )
+
+
+def drop_columns(conic: ConicSet, columns: Array) -> ConicSet:
+    """The set without the given lifted coordinates, on which nothing depends any more but by rounding."""
+    keep = np.ones(conic.columns, dtype=bool)
+    keep[columns] = False
+    A = sparse.csr_array(conic.A[:, keep])
+    A.eliminate_zeros()
+    return replace(conic, A=A, E=sparse.csr_array(conic.E[:, keep]), P=sparse.csr_array(conic.P[:, keep]))
+
+
+def describe(sources: Array, names: Sequence[str]) -> str:
+    """The constraints behind the given rows, as the user wrote them; names[-1] speaks of the attributes."""
+    unique = list(dict.fromkeys(int(k) for k in sources))
+    words = [names[k] if k >= 0 else names[-1] for k in unique]
+    shown = words if len(words) <= 4 else [*words[:3], f"{len(words) - 3} more"]
+    if len(shown) == 1:
+        return shown[0]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

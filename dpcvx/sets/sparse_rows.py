@@ -1,0 +1,69 @@
+"""Arithmetic on sparse matrices row by row: products, norms, bounds of single coordinates, parallel rows."""
+
+import numpy as np
+from scipy import sparse
+
+from dpcvx.arrays import Array
+
+EXACT = 1e-12  # relative difference below which two numbers of a declaration are the same
+
+
+def rows_times(rows: Array, M: sparse.csr_array) -> Array:
+    """rows @ M for dense rows on leading batch axes and sparse M."""
+    if rows.ndim == 1:
+        return np.asarray(rows @ M)
+    return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))
+
+
+def entry_bounds(A: sparse.csr_array, b: Array, lower: Array, upper: Array) -> None:
+    """Tighten the ends of single coordinates, in place, by rows A v <= b of one entry each."""
+    ends, up = b / A.data, A.data > 0
+    np.minimum.at(upper, A.indices[up], ends[up])
+    np.maximum.at(lower, A.indices[~up], ends[~up])
+
+
+def row_sizes(M: sparse.csr_array) -> Array:
+    """The largest magnitude in each row, 0 where the row is empty."""
+    return _largest(M, 1)
+
+
+def column_sizes(M: sparse.csr_array) -> Array:
+    """The largest magnitude in each column, 0 where the column is empty."""
+    return _largest(M, 0)
+
+
+def _largest(M: sparse.csr_array, axis: int) -> Array:
+    if 0 in M.shape:
+        return np.zeros(M.shape[1 - axis])
+    return np.asarray(abs(M).max(axis=axis).todense()).ravel()
+
+
+def row_norms(M: sparse.csr_array) -> Array:
+    """The Euclidean norm of each row."""
+    return np.asarray(np.sqrt(np.asarray(M.power(2).sum(axis=1)).ravel()))
+
+
+def column_squares(M: sparse.csr_array) -> Array:
+    """The squared Euclidean norm of each column."""
+    return np.asarray(M.multiply(M).sum(axis=0)).ravel()
+
+
+def block_sums(block: Array) -> sparse.csr_array:
+    """The matrix that adds up the rows of each block; `block` numbers the block of every row, from 0 on."""
+    blocks = int(block.max(initial=-1)) + 1
+    return sparse.csr_array((np.ones(len(block)), (block, np.arange(len(block)))), shape=(blocks, len(block)))
+
+
+def parallel_groups(unit: sparse.csr_array) -> tuple[Array, Array]:
+    """For each unit row the number of its direction, and the sign with which it points along it.
+
+    Rows are sorted by one random projection, and neighbours compared in full.
+    """
+    key = unit @ np.random.default_rng(0).standard_normal(unit.shape[1])
+    sign = np.where(key < 0, -1.0, 1.0)
+    order = np.argsort(np.abs(key), kind="stable")
+    turned = sparse.csr_array(sparse.diags_array(sign) @ unit)[order]
+    change = row_sizes(sparse.csr_array(turned[1:] - turned[:-1]))
+    group = np.empty(len(key), dtype=int)
+    group[order] = np.concatenate([[0], np.cumsum(change > EXACT)])
+    return group, sign

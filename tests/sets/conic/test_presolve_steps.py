@@ -1,0 +1,123 @@
+"""Each presolve step by itself: it leaves the set as it is, and shrinks it where there is something to do."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from declared_sets import DECLARED
+
+from dpcvx import EmptySetError
+from dpcvx.sets.conic.declaration import declare
+from dpcvx.sets.conic.factors import factors
+from dpcvx.sets.conic.lift import lift
+from dpcvx.sets.conic.presolve import presolve
+from dpcvx.sets.conic.presolve.constant_rows import drop_constant_rows
+from dpcvx.sets.conic.presolve.equalities import substitute_equalities
+from dpcvx.sets.conic.presolve.heads import eliminate_heads
+from dpcvx.sets.conic.presolve.idle_columns import drop_idle_columns
+from dpcvx.sets.conic.presolve.parallel_rows import fold_parallel_rows
+from dpcvx.sets.conic.presolve.scaling import scale
+from dpcvx.sets.conic.pruning import prune_rows
+from dpcvx.sets.solvers.cone_program import ConeProgram
+
+NAMES = [f"constraint {k}" for k in range(20)]
+
+
+def lifted(variable, constraints):
+    return lift(declare(variable, constraints))
+
+
+def support(conic, c):
+    """max <c, x> over the set by Clarabel, equalities and all, whatever form the set has."""
+    program = ConeProgram(conic.A, conic.b, conic.cones, conic.E, conic.e, tolerance=1e-8)
+    answer = program.minimise(-(conic.P.T @ c))
+    assert answer.status in ("Solved", "AlmostSolved")
+    return float(c @ conic.point(answer.point))
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_step_leaves_the_set_as_it_is(name):
+    conic = drop_constant_rows(lifted(*DECLARED[name]()), NAMES)
+    directions = np.random.default_rng(0).standard_normal((2, conic.P.shape[0]))
+    wanted = [support(conic, c) for c in directions]
+    for step in (
+        scale,
+        lambda conic: fold_parallel_rows(conic, NAMES),
+        substitute_equalities,
+        eliminate_heads,
+        drop_idle_columns,
+        lambda conic: presolve(conic, NAMES),
+        prune_rows,
+    ):
+        conic = step(conic)
+        assert [support(conic, c) for c in directions] == pytest.approx(wanted, abs=1e-6)
+
+
+def _x():
+    return cp.Variable(3, name="x")
+
+
+def test_rows_without_a_variable_go_or_make_the_set_empty():
+    x = _x()
+    conic = lifted(x, [x >= -1, x <= 1, 0 * x <= 3, x <= np.inf])
+    assert drop_constant_rows(conic, NAMES).A.shape == (6, 3)
+    for constraint, words in (
+        (0 * x <= -1, "constraint 1 can never hold"),
+        (0 * x[0] == 1, "constraint 1 can never hold"),
+        (cp.SOC(0 * x[0] + 1, 0 * x + 1), "constraint 1 can never hold"),
+        (x >= np.inf, "constraint 1 asks for an infinite value"),
+    ):
+        with pytest.raises(EmptySetError, match=words):
+            drop_constant_rows(lifted(x, [x >= -1, constraint]), NAMES)
+    held = lifted(x, [x >= -1, cp.SOC(0 * x[0] + 2, 0 * x + 1)])
+    assert drop_constant_rows(held, NAMES).cones.size == 3
+
+
+def test_scaling_brings_rows_columns_and_the_set_to_size_1_by_powers_of_two():
+    x = _x()
+    conic = scale(lifted(x, [1e6 * x[0] <= 3, 1e-5 * x <= 1, x >= -7, cp.sum(x) == 1e3]))
+    for M in (abs(conic.A).toarray(), abs(conic.E).toarray()):
+        assert np.all((M.max(axis=1) <= 2) & (M.max(axis=1) >= 0.5))
+    assert 0.5 <= np.abs(np.concatenate([conic.b, conic.e])).max() <= 2
+    assert np.all(np.frexp(conic.P.data)[0] == 0.5)
+
+
+def test_of_parallel_rows_the_tightest_stay_and_a_pair_without_room_is_an_equality():
+    x = _x()
+    conic = lifted(x, [x <= 1, 2 * x <= 3, x >= -1, x[0] + x[1] <= 0.5, x[0] + x[1] >= 0.5, x[0] + x[1] == 0.5])
+    folded = fold_parallel_rows(conic, NAMES)
+    assert folded.A.shape[0] == 6 and folded.E.shape[0] == 1
+    assert set(folded.source) == {0, 2} and set(folded.equality_source) == {5}
+    pair = fold_parallel_rows(lifted(x, [x <= 1, x >= 1]), NAMES)
+    assert pair.A.shape[0] == 0 and pair.E.shape[0] == 3
+    with pytest.raises(EmptySetError, match="constraint 0 and constraint 1 contradict each other by 1"):
+        fold_parallel_rows(lifted(x, [x <= 1, x >= 2]), NAMES)
+    with pytest.raises(EmptySetError, match="contradict each other by 1"):
+        fold_parallel_rows(lifted(x, [x[0] <= 1, x[0] == 2]), NAMES)
+
+
+def test_heads_are_put_in_or_run_off():
+    x, t, free = _x(), cp.Variable(name="t"), cp.Variable(name="free")
+    held = eliminate_heads(lifted(x, [cp.SOC(t, x), t <= 2, x >= -1]))
+    assert held.columns == 3 and held.cones.size == 7 and 2.0 in held.b
+    gone = eliminate_heads(lifted(x, [cp.SOC(free, x), x[0] <= free, x >= -1, x <= 1]))
+    assert gone.columns == 3 and gone.is_polyhedral and gone.A.shape[0] == 6
+    left = eliminate_heads(lifted(x, [cp.ExpCone(x[0], x[1], free), x >= -1, x <= 1]))
+    assert left.columns == 3 and left.is_polyhedral and left.A.shape[0] == 7  # x[1] >= 0 remains
+    stopped_twice = lifted(x, [cp.SOC(t, x), t <= 2, t + x[0] <= 2])
+    assert eliminate_heads(stopped_twice).columns == 4
+
+
+def test_equalities_among_auxiliaries_are_solved_and_idle_columns_go():
+    x, u = _x(), cp.Variable(4, name="u")
+    conic = lifted(x, [x >= -1, x <= u[0], u[0] == 2 * u[1] + 1, u[1] <= 1, u[2] == u[3], x[0] == u[2]])
+    solved = substitute_equalities(conic)
+    assert solved.E.shape[0] == 1 and solved.columns == conic.columns - 2
+    idle = lifted(x, [x >= -1, x <= 1, 0 * cp.Variable() + x[0] <= 1])
+    assert drop_idle_columns(idle).columns == 3
+
+
+def test_factors_are_the_parts_in_disjoint_coordinates():
+    x = _x()
+    count, of_row = factors(lifted(x, [x[:2] >= 0, x[0] + x[1] == 1, x[2] >= 0, x[2] <= 1]))
+    assert count == 2
+    assert len(set(of_row[:2])) == len(set(of_row[2:])) == 1 and of_row[0] != of_row[2]
