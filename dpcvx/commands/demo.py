@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcvx.commands.places import check_place, writing
+from dpcvx.experiments.text_table import TextTable
+from dpcvx.studies.settings import FULL_INFORMATION
 
 if TYPE_CHECKING:
     from dpcvx.studies.demo import Findings
@@ -50,6 +52,7 @@ def _story(found: "Findings") -> str:
     from dpcvx.report.demo_page import PRICE_HEADER
 
     X, T = found.routes, found.size.horizon
+    columns = TextTable(">" * len(PRICE_HEADER), (18,) * len(PRICE_HEADER), between="", indent="  ")
     lines = [
         "DECLARED: the routes from home to work, as flows on the roads of a small town, in cvxpy",
         *(f"  {text}" for text in X.declared),
@@ -59,11 +62,11 @@ def _story(found: "Findings") -> str:
         f"one loss moves a sum by at most {float(found.times.diameter(1)):g}",
         "",
         f"PROMISED by a learner with exact noise, which played {found.size.secure_rounds} rounds",
-        *(f"  {line}" for line in str(found.certificates["full information"]).splitlines()),
+        *(f"  {line}" for line in str(found.certificates[FULL_INFORMATION]).splitlines()),
         "",
         f"PAID per trip, over {T:,} trips: regret against the best fixed route, which costs {found.best:.3f} a trip",
-        f"  (simulation; who learns nothing pays {found.aimless - found.best:.3f} more than the best route.",
+        f"  (simulation; the idle player pays {found.idle:.3f} more than the best route.",
         "  Proved bounds hold for all losses there are; one above that says little about so few trips.)",
-        *("  " + "".join(f"{cell:>18s}" for cell in row) for row in (PRICE_HEADER, *found.price())),
+        *columns.lines([PRICE_HEADER, *found.price()]),
     ]
     return "\n".join(lines)

@@ -4,7 +4,6 @@ import ast
 import hashlib
 import inspect
 import os
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcvx.arguments import whole
-from dpcvx.experiments.simulation import ProgressBar
+from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.sweep.folder import Row, Setting, SweepError, SweepFolder, described, identity
 from dpcvx.experiments.sweep.result import SweepResult
 from dpcvx.experiments.sweep.workers import Failure, cluster, local, packed, perform, plain
@@ -65,13 +64,12 @@ class Sweep:
             whole(workers, "workers")
         files = SweepFolder(Path(folder))
         payload = packed(self.task)
-        show = sys.stderr.isatty() if progress is None else progress
         with local(workers) if scheduler is None else cluster(scheduler) as pool, files.opened(self._identity()):
             known = {identity(setting): list(files.rows(setting)) for setting in self.settings}
             missing = {key: set(self.seeds) - {row["seed"] for row in rows} for key, rows in known.items()}
             units = [(s, seed) for s in self.settings for seed in self.seeds if seed in missing[identity(s)]]
             futures = {pool.submit(perform, payload, dict(setting), seed): (setting, seed) for setting, seed in units}
-            with ProgressBar(len(units), sys.stderr if show else None) as bar:
+            with progress_bar(len(units), progress) as bar:
                 for count, future in enumerate(pool.as_completed(list(futures)), start=1):
                     setting, seed = futures.pop(future)
                     key = identity(setting)

@@ -18,6 +18,7 @@ from dpcvx.experiments.simulation import simulate
 from dpcvx.learners import PrivateBandit, private_bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.studies.idle import idle_regret, regret_of_point
 
 LEVEL = 0.95  # of all intervals
 Pair = tuple[DecisionSet, LossSet]
@@ -33,7 +34,7 @@ class ContestRow:
         epsilon: what the learner really guarantees; where it is more than its rivals', it is no rival of theirs.
         batch: rounds for which an action is held.
         regrets: of the replicas, against the losses that were worst for this learner.
-        idle: the regret per round of always playing the center, against the same losses.
+        idle: the regret per round of the idle player, who always plays the center, against the same losses.
         bound: the proved regret per round, infinite without one.
         is_rival: whether it guarantees what the contest asks for.
         is_picked: whether `private_bandit` would choose it.
@@ -108,7 +109,7 @@ class Contest:
             epsilon=private.certificate.epsilon,
             batch=private.batch,
             regrets=tuple(regrets.tolist()),
-            idle=self._above_best(loss, self.sets[0].center),
+            idle=idle_regret(self.sets[0], loss),
             bound=private.uncapped_bound / self.horizon,
             is_rival=private.certificate.epsilon <= self.epsilon * (1 + 1e-9),
             is_picked=same == (self.pick.name, self.pick.batch, self.pick.uncapped_bound, "scalar"),
@@ -117,7 +118,7 @@ class Contest:
     def _worst(self, private: PrivateBandit) -> tuple[Array, Array]:
         """The loss with the largest mean regret, and the regrets; what cannot be worse than a run before is not run."""
         X, T = self.sets[0], self.horizon
-        most = {k: self._above_best(loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
+        most = {k: regret_of_point(X, loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
         found: tuple[int, Array] = (0, np.array([-np.inf]))
         for k in sorted(most, key=lambda k: -most[k]):
             if most[k] > found[1].mean():
@@ -125,10 +126,6 @@ class Contest:
                 run = simulate(private, constant, self.replicas, seed=k, checkpoints=1, progress=False)
                 found = max(found, (k, run.regret[:, -1]), key=lambda pair: pair[1].mean())
         return self.losses[found[0]], found[1]
-
-    def _above_best(self, loss: Array, point: Array) -> float:
-        """How much more a point costs than the best one."""
-        return float(np.sum(loss * point) + self.sets[0].support(-loss))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dpcvx.studies.bandit_prices.contests import (
 ARM_FACTORS = (0.5, 1, 2, 4, 8)  # of the gap sqrt(N V/T)
 ALL_FACTORS = (*ARM_FACTORS, 16, 32, 64)  # up to the largest gap there is
 BODY_FACTORS = (2, 4, 8)  # of n sqrt(nu V/T)
-HALF = 0.5  # what doing nothing costs per round on the cube
+HALF = 0.5  # what the idle player pays per round on the cube
 
 
 def _paper(X: DecisionSet, Y: LossSet, T: int) -> Bandit:
@@ -142,7 +142,7 @@ def body_contest(sets: Pair, direction: np.ndarray, horizon: int, epsilon: float
 
 
 def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0) -> list[ContestRow]:
-    """The cube by its vertices and as a body, on a loss spread over all coordinates: doing nothing costs `HALF`."""
+    """The cube by its vertices and as a body, on a loss spread over all coordinates: the idle player pays `HALF`."""
     sets = cube(size)
     contest = _contest(sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)
     learners = {"EXP2 by moments": Exp2(*sets, horizon), "SCRiBLe": SCRiBLe(*sets, horizon)}

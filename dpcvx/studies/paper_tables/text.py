@@ -1,9 +1,10 @@
 """The tables as text of at most 120 columns."""
 
 from dpcvx.experiments.exponents import Exponent
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.paper_tables.rows import Cell, Row, Section, Table
 
-_NAME, _EPSILON, _NUMBER, _CELL = 20, 3, 5, 20
+_NAME, _EPSILON, _NUMBER, _CELL = 20, 3, 5, 20  # widths of columns
 _HEADS = {"altdrift": "drift", "steady": "stead"}  # of losses, no longer than a number
 
 _LEGEND = """\
@@ -49,8 +50,9 @@ def _row(row: Row) -> str:
 
 
 def _line(name: str, epsilon: str, regrets: list[str], cells: list[str]) -> str:
-    words = [f"{name:<{_NAME}s}", f"{epsilon:>{_EPSILON}s}", *(f"{regret:>{_NUMBER}s}" for regret in regrets)]
-    return " ".join([*words, *(f"{cell:<{_CELL}s}" for cell in cells)])
+    sides = "<>" + ">" * len(regrets) + "<" * len(cells)
+    widths = (_NAME, _EPSILON, *[_NUMBER] * len(regrets), *[_CELL] * len(cells))
+    return TextTable(sides, widths, between=" ").line([name, epsilon, *regrets, *cells])
 
 
 def _number(regret: float) -> str:

@@ -13,8 +13,8 @@ from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.choice import bandits
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.paper_bandit import paper_bandit, true_epsilon
+from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
-SETTINGS = ("full information", "bandit")
 WITHOUT, PAPER, PRIVATE = ("without privacy", "paper", "private")
 
 
@@ -47,7 +47,7 @@ def contenders(settings: tuple[str, ...], horizon: int, epsilons: tuple[float, .
     """All that are compared at one horizon."""
     made = []
     for setting in settings:
-        slack = delta if setting == "full information" else 0.0  # feedback has Laplace noise
+        slack = delta if setting == FULL_INFORMATION else 0.0  # the noise of bandits is Laplace noise
         made.append(Contender(setting, WITHOUT, horizon))
         made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (PAPER, PRIVATE)]
     return made
@@ -89,10 +89,10 @@ def _paper_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
 
 
 _MAKERS: dict[tuple[str, str], Callable[[DecisionSet, LossSet, Contender], Made]] = {
-    ("full information", WITHOUT): _ftrl,
-    ("full information", PAPER): _paper_ftrl,
-    ("full information", PRIVATE): _ftrl,
-    ("bandit", WITHOUT): _bandit,
-    ("bandit", PAPER): _paper_bandit,
-    ("bandit", PRIVATE): _private_bandit,
+    (FULL_INFORMATION, WITHOUT): _ftrl,
+    (FULL_INFORMATION, PAPER): _paper_ftrl,
+    (FULL_INFORMATION, PRIVATE): _ftrl,
+    (BANDIT, WITHOUT): _bandit,
+    (BANDIT, PAPER): _paper_bandit,
+    (BANDIT, PRIVATE): _private_bandit,
 }

@@ -20,7 +20,7 @@ class PriceRow:
         regret, standard_error: their mean and its error; the error of one random run is NaN.
         lower, upper: between which nine tenths of the runs lie.
         bound: the proved bound of the expected regret against all losses fixed in advance; None where none is proved.
-        idle: what staying at the center of the set costs on those of the losses tried that are worst for it.
+        idle: the regret of the idle player, who stays at the center of the set, on the losses that are worst for it.
         largest: an upper bound of any regret over the horizon.
     """
 
