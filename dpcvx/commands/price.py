@@ -1,18 +1,14 @@
-"""``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds.
-
-SET is FILE.py:NAME, or FILE.py, which then defines X and Y, or a named set with its numbers, as simplex:10, cube:5,
-norm_ball:5, capped_simplex:10,3, spectrahedron:3, birkhoff:4, permutahedron:4. LOSSES is FILE.py:NAME, box:LOW,HIGH or
-ball:P,RADIUS; by default Y of the same file, or for a named set box:-1,1 (cube: ball:1, norm_ball: ball:2).
-"""
+"""``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds."""
 
 import argparse
 import shlex
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcvx.arguments import positive, whole
-from dpcvx.commands.named_sets import decision_set, loss_set
+from dpcvx.commands.named_sets import decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
@@ -27,6 +23,7 @@ _SETTINGS = {setting.replace(" ", "-"): setting for setting in SETTINGS}  # by t
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = f"{__doc__}\n\n{textwrap.fill(explanation(), 120)}\n"
     parser.add_argument("set", metavar="SET", help="where decisions lie")
     parser.add_argument("losses", metavar="LOSSES", nargs="?", help="what a loss may be")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0], metavar="E")
