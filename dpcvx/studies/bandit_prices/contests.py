@@ -11,17 +11,18 @@ import networkx as nx
 import numpy as np
 from scipy.special import stdtrit
 
+import decision_sets as ds
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import favouring, random_vertex
 from dpcvx.experiments.losses.sequence import Listed, generator
 from dpcvx.experiments.simulation import simulate
 from dpcvx.learners import PrivateBandit, private_bandit
-from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets import DecisionSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.studies.idle import idle_regret, regret_of_point
+from dpcvx.studies.playing_sets import Pair
 
 LEVEL = 0.95  # of all intervals
-Pair = tuple[DecisionSet, LossSet]
 
 
 @dataclass(frozen=True)
@@ -174,42 +175,23 @@ def extreme(sets: Pair) -> Array:
     return favouring(X, Y, random_vertex(X, generator(0, 0)))
 
 
-# sets
-
-
-@cache
-def arms(count: int) -> Pair:
-    """Arms with losses in [-1, 1]."""
-    x, loss = cp.Variable(count, nonneg=True), cp.Variable(count)
-    return DecisionSet(x, [cp.sum(x) == 1], name=f"{count} arms"), LossSet(loss, [loss >= -1, loss <= 1])
-
-
-@cache
-def ball(size: int) -> Pair:
-    """The Euclidean ball with losses in it."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [cp.norm2(x) <= 1], name=f"ball N = {size}"), LossSet(loss, [cp.norm2(loss) <= 1])
-
-
-@cache
-def cube(size: int) -> Pair:
-    """The cube [-1, 1]^N with losses in the cross-polytope."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [x >= -1, x <= 1], name=f"cube N = {size}"), LossSet(loss, [cp.norm1(loss) <= 1])
+# sets of this study alone
 
 
 @cache
 def polygon(sides: int) -> Pair:
     """A regular polygon around the unit circle with losses in the unit disc."""
-    x, loss = cp.Variable(2), cp.Variable(2)
     angles = 2 * np.pi * np.arange(sides) / sides
     normals = np.column_stack([np.cos(angles), np.sin(angles)])
-    return DecisionSet(x, [normals @ x <= 1], name=f"{sides} sides"), LossSet(loss, [cp.norm2(loss) <= 1])
+    return ds.polytope(normals, np.ones(sides)), ds.loss_ball(2)
 
 
 @cache
 def flows(roads: int = 6, length: int = 10) -> Pair:
-    """Flows on parallel roads of some edges each, with a crossing half way from each to the next; losses in [0, 1]."""
+    """Flows on parallel roads of some edges each, with a crossing half way from each to the next; losses in [0, 1].
+
+    They are declared by constraints alone: those of the catalogue would bring shortest paths as their oracle.
+    """
     graph = nx.DiGraph()
     for road in range(roads):
         nx.add_path(graph, ["start", *((road, k) for k in range(1, length)), "end"])
@@ -217,7 +199,5 @@ def flows(roads: int = 6, length: int = 10) -> Pair:
     outflow = -nx.incidence_matrix(graph, oriented=True)
     demand = np.zeros(len(graph))
     demand[list(graph).index("start")], demand[list(graph).index("end")] = 1.0, -1.0
-    edges = graph.number_of_edges()
-    x, loss = cp.Variable(edges, nonneg=True), cp.Variable(edges)
-    X = DecisionSet(x, [outflow @ x == demand], name=f"flows on {edges} edges")
-    return X, LossSet(loss, [loss >= 0, loss <= 1])
+    flow = cp.Variable(graph.number_of_edges(), nonneg=True)
+    return DecisionSet(flow, [outflow @ flow == demand], name=f"flows on {flow.size} edges"), ds.loss_box(flow.size, 0)

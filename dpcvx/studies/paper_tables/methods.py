@@ -1,4 +1,4 @@
-"""What the tables compare: settings, declared in cvxpy, and the methods that play in each of them."""
+"""What the tables compare: problems, and the methods that are run on each of them."""
 
 import math
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.studies.playing_sets import Pair
 
 Make = Callable[[DecisionSet, LossSet, int, float], Any]  # X, Y, T, epsilon -> a learner, as a simulation
 NON_PRIVATE = "non-private"
@@ -43,7 +44,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Problem:
     """A line of the paper's table.
 
     Attributes:
@@ -54,7 +55,7 @@ class Setting:
     """
 
     name: str
-    declare: Callable[[int], tuple[DecisionSet, LossSet]]
+    declare: Callable[[int], Pair]
     stated: tuple[str, str, str]
     methods: tuple[Method, ...]
     steady: str = "const"
@@ -81,18 +82,12 @@ class Promise:
         return self.total <= self.largest / 2
 
 
-@lru_cache(maxsize=64)
-def sets(declare: Callable[[int], tuple[DecisionSet, LossSet]], size: int) -> tuple[DecisionSet, LossSet]:
-    """The sets of a setting, declared once for each size."""
-    return declare(size)
-
-
 @lru_cache(maxsize=4096)
-def promise(setting: Setting, method: Method, size: int, epsilon: float, horizon: int) -> Promise:
+def promise(problem: Problem, method: Method, size: int, epsilon: float, horizon: int) -> Promise:
     """What is proved of the method, or of the one by which it is judged."""
     make = method.judge or method.make
     assert make is not None
-    learner = make(*sets(setting.declare, size), horizon, epsilon)
+    learner = make(*problem.declare(size), horizon, epsilon)
     bound = learner.regret_bound
     total = getattr(learner, "uncapped_bound", math.inf if bound is None else bound.total)
     return Promise(total, math.nan if bound is None else bound.learning, horizon * learner.sizes.variation)

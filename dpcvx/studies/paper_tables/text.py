@@ -32,11 +32,11 @@ def _table(table: Table) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    grid, (previous, paper, best) = section.grid, section.stated
-    last, single = (T.bit_length() - 1 for T in (grid.horizons[-1], grid.single))
-    sizes = f"N = {grid.size}, eps = {grid.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
+    ranges, (previous, paper, best) = section.ranges, section.stated
+    last, single = (T.bit_length() - 1 for T in (ranges.horizons[-1], ranges.single))
+    sizes = f"N = {ranges.size}, eps = {ranges.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
     return [
-        f"{section.setting}: {sizes}, {grid.replicas} replicas; steady losses: {section.steady}",
+        f"{section.problem}: {sizes}, {ranges.replicas} replicas; steady losses: {section.steady}",
         f"  the paper states: earlier {previous}, its own {paper}, non-private {best}",
         *(_row(row) for row in section.rows),
     ]
