@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -134,7 +135,7 @@ def test_the_epsilon_of_the_bounds_separates_free_from_not_free():
 def test_the_epsilon_of_the_bounds_is_that_of_the_thresholds():
     X, Y = ds.simplex(4), box_losses(4)
     for delta in (0.0, 1e-6):
-        expected = free_epsilon(FTRL(X, Y, 1000, 1.0, delta, seed=0))
+        expected = free_epsilon(partial(FTRL, X, Y, 1000, delta=delta, seed=0))
         assert bound_threshold(X, Y, "full information", 1000, delta).epsilon == pytest.approx(expected, rel=0.01)
 
 

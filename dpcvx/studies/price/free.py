@@ -20,7 +20,7 @@ from dpcvx.sets.sizes import sizes_of
 from dpcvx.studies.price.contenders import PRIVATE, WITHOUT, ranked_bandits
 from dpcvx.studies.price.rows import PriceRow
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
-from dpcvx.studies.thresholds import mean_maximum
+from dpcvx.studies.thresholds import crossing, mean_maximum
 
 SEARCHED = (1e-4, 1e4)  # epsilons between which bounds are compared
 
@@ -82,7 +82,7 @@ def bound_threshold(X: DecisionSet, Y: LossSet, setting: str, horizon: int, delt
     price, learning = _BOUNDS[setting](X, Y, horizon, delta)
     largest = horizon * sizes_of(X, Y).variation
     vacuous = 0 < largest <= 2 * learning * (1 + 1e-9)
-    return Threshold(setting, horizon, _crossing(price, learning), SEARCHED, "bounds", vacuous)
+    return Threshold(setting, horizon, crossing(price, learning, SEARCHED), SEARCHED, "bounds", vacuous)
 
 
 Price = tuple[Callable[[float], float], float]
@@ -113,16 +113,3 @@ _BOUNDS: dict[str, Callable[[DecisionSet, LossSet, int, float], Price]] = {
     FULL_INFORMATION: _full_information,
     BANDIT: _bandit,
 }
-
-
-def _crossing(price: Callable[[float], float], learning: float) -> float:
-    """The epsilon at which a falling price equals learning, to a thousandth."""
-    if price(SEARCHED[1]) > learning:
-        return math.inf
-    if price(SEARCHED[0]) <= learning:
-        return 0.0
-    low, high = (math.log(end) for end in SEARCHED)
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if price(math.exp(middle)) > learning else (low, middle)
-    return math.exp(high)
