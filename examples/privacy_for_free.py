@@ -1,5 +1,7 @@
 """Privacy for free: private and non-private regret of ten experts over epsilon, for three counters.
 
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+
 python examples/privacy_for_free.py                        # 2^14 rounds, seconds
 python examples/privacy_for_free.py --horizon 1048576      # 2^20 rounds, a quarter of an hour
 """

@@ -17,7 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def log(line: str) -> None:
-    """Say how far it is, where somebody watches."""
+    """Print a line on progress to stderr, where that is a terminal."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr, flush=True)
 

@@ -1,4 +1,7 @@
-"""``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory."""
+"""``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import argparse
 import tempfile

@@ -28,8 +28,8 @@ class Sweep:
             such dicts; what it returns must follow from its arguments alone. A text that looks like a number is read
             back as one, and an empty one as None. Every setting gets the same seeds, so differences between settings
             are paired; for independent noise derive a seed from all arguments.
-        settings: a dict of names and lists of values, of which all combinations are run, or a list of dicts. A value is
-            a number, a text, a truth value or None; anything else is to be named by one of these, and made in the task.
+        settings: a dict of names and lists of values, all combinations of which are run, or a list of dicts. A value is
+            a number, a text, a truth value or None; anything else has to be made in the task from such a value.
         seeds: how many, from 0 on, or which.
     """
 

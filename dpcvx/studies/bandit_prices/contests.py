@@ -32,7 +32,7 @@ class ContestRow:
     Attributes:
         contest, learner: their names.
         horizon: T.
-        epsilon: what the learner really guarantees; where it is more than its rivals', it is no rival of theirs.
+        epsilon: what the learner really guarantees, which may be weaker than what the contest asks for.
         batch: rounds for which an action is held.
         regrets: of the replicas, against the losses that were worst for this learner.
         idle: the regret per round of the idle player, who always plays the center, against the same losses.
@@ -62,7 +62,7 @@ class ContestRow:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the expected regret, by Student's law, at `LEVEL`."""
+        """The confidence interval of the expected regret at `LEVEL`, by Student's law."""
         reach = float(stdtrit(len(self.regrets) - 1, (1 + LEVEL) / 2)) * self.standard_error
         return self.mean - reach, self.mean + reach
 
@@ -97,8 +97,8 @@ class Contest:
         Args:
             name: of the row.
             learner: a bandit learner of the same sets and horizon.
-            epsilon: where it is not that of the contest.
-            **options: of `PrivateBandit`.
+            epsilon: by default that of the contest.
+            **options: further arguments of `PrivateBandit`.
         """
         private = PrivateBandit(learner, epsilon or self.epsilon, seed=0, **options)
         loss, regrets = self._worst(private)
@@ -117,7 +117,7 @@ class Contest:
         )
 
     def _worst(self, private: PrivateBandit) -> tuple[Array, Array]:
-        """The loss with the largest mean regret, and the regrets; what cannot be worse than a run before is not run."""
+        """The loss with the largest mean regret, and its regrets; a loss that cannot be worse than one before is left out."""
         X, T = self.sets[0], self.horizon
         most = {k: regret_of_point(X, loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
         found: tuple[int, Array] = (0, np.array([-np.inf]))
@@ -142,7 +142,7 @@ class Choice:
 
 
 def choices(rows: Iterable[ContestRow]) -> list[Choice]:
-    """One for each contest of which the choice of `private_bandit` took part."""
+    """One for each contest in which the choice of `private_bandit` took part."""
     contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         if row.is_rival:
@@ -156,7 +156,7 @@ def choices(rows: Iterable[ContestRow]) -> list[Choice]:
 
 
 def hardest(direction: Array, gap: float, factors: Iterable[float]) -> Array:
-    """Multiples of a loss by c times the gap that is hardest to find, for each factor c; none is longer than the loss.
+    """A loss times c times the gap that is hardest to find, for each factor c, but never longer than the loss itself.
 
     A far smaller gap costs nothing, and a far larger one is found at once.
     """
@@ -164,7 +164,7 @@ def hardest(direction: Array, gap: float, factors: Iterable[float]) -> Array:
 
 
 def second_moment(sets: Pair, epsilon: float) -> float:
-    """V = M^2 + 2 (D/epsilon)^2: of the noisy feedback, relative to M^2."""
+    """The second moment V = M^2 + 2 (D/epsilon)^2 of the noisy feedback, relative to M^2."""
     sizes = sizes_of(*sets)
     return 1 + 2 * (sizes.feedback_range / (epsilon * sizes.magnitude)) ** 2
 

@@ -64,7 +64,7 @@ def growth_over_rounds(horizons: Sequence[int], replicas: int) -> list[Growth]:
 
 
 def arm_growth(kind: str, batch: str, epsilon: float, horizons: Sequence[int], replicas: int) -> Growth:
-    """Ten arms over T; large gaps, which no factor of 8 reaches for a large T, are worst for some learners."""
+    """Ten arms over T, with all factors: the largest gaps, which small factors do not reach, are worst for some."""
     rows = [(T, arm_row(kind, batch, T, epsilon, replicas, factors=ALL_FACTORS)) for T in horizons]
     return _growth(f"10 arms, {kind}{batch}, epsilon {epsilon:g}", "T", rows, 0.5, root_log)
 

@@ -1,4 +1,7 @@
-"""All tables on the price of private bandits, as one report."""
+"""All tables on the price of private bandits, as one report.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 import time
@@ -32,7 +35,7 @@ class Effort:
         cube: rounds of (iv).
         growth: rounds to which exponents are fitted.
         sizes: rounds in which dimensions are compared.
-        counts, dims, sides: of arms, of cubes and simplices, of polygons.
+        counts, dims, sides: numbers of arms, dimensions of cubes and simplices, sides of polygons.
         many, few: replicas; few in (i) and in comparisons of dimensions and sides, where rounds are slow.
     """
 

@@ -1,4 +1,7 @@
-"""What the parts of a private bandit are worth: noise, batches, learner, and the set that is played; all simulation."""
+"""What the parts of a private bandit are worth: noise, batches, learner, and the set that is played; all simulation.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 from collections.abc import Callable, Iterable
@@ -90,7 +93,7 @@ def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[C
 def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
     """Ten arms at their hardest gap: EXP2 by three tunings and the log-barrier, with and without batches.
 
-    The paper has no batches, and without a bound there is none to choose them by.
+    The learner of the paper plays without batches: it has no bound by which to choose their length.
     """
     return [
         arm_row(kind, batch, T, epsilon, replicas)

@@ -1,4 +1,7 @@
-"""The two tables of the paper, measured: earlier methods, the paper's, ours and none private, with fitted exponents."""
+"""The two tables of the paper, measured: earlier methods, the paper's, ours and none private, with fitted exponents.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import os
 

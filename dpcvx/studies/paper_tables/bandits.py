@@ -1,6 +1,7 @@
 """The paper's Table 2: bandit linear optimisation, here on the ball, and arms, with only the value <loss, action> seen.
 
-The paper's own constants are those of `paper_bandit`.
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+Its own constants are those of `paper_bandit`.
 """
 
 from typing import Any

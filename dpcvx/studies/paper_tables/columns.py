@@ -1,7 +1,7 @@
 """The columns of the tables: which runs an exponent is fitted to, and in which regime that means something.
 
 A run counts in the regime where theory speaks: where the term that the noise adds is below half of the square root, for
-the exponent of regret in T; where that term is the larger one, for the exponents of the price; everywhere where the
+the exponent of regret in T; where that term is the larger one, for the exponents of the price; and always where the
 proved bound is at most half of the largest regret. Where too few sizes remain there is no number, and the
 column says from which T on there is one.
 """

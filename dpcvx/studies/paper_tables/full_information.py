@@ -1,4 +1,7 @@
-"""The paper's Table 1: experts, sphere, cube and general online linear optimisation, with the whole loss seen."""
+"""The paper's Table 1: experts, sphere, cube and general online linear optimisation, with the whole loss seen.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from dpcvx.learners import FTRL
 from dpcvx.studies.baselines import PerStepNoise

@@ -1,4 +1,7 @@
-"""The tables as values: what was measured, beside what the theory says."""
+"""The tables as values: what was measured, beside what the theory says.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +38,7 @@ class Row:
         epsilon: what it guarantees where a loss is replaced; None without privacy.
         regrets: mean regret at the largest T, on each of the losses of the table.
         cells: one for each exponent of the table.
-        reason: why it was not run, where that is so.
+        reason: why it was not run; empty where it was.
     """
 
     method: str

@@ -1,4 +1,7 @@
-"""The tables as text of at most 120 columns."""
+"""The tables as text of at most 120 columns.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from dpcvx.experiments.exponents import Exponent
 from dpcvx.experiments.text_table import TextTable

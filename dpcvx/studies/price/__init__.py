@@ -1,4 +1,7 @@
-"""The price of privacy on a declared set: regret with and without it, over epsilon and the number of rounds."""
+"""The price of privacy on a declared set: regret with and without it, over epsilon and the number of rounds.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import os
 import time
@@ -59,7 +62,7 @@ def price_of_privacy(
         progress: whether to show a progress bar on stderr; by default where that is a terminal.
 
     Raises:
-        ValueError: where an argument is none of these.
+        ValueError: where an argument is wrong.
         SweepError: where a row could not be measured by workers, or the folder belongs to something else.
     """
     comparison = Comparison.checked(epsilons, horizons, settings, losses, replicas, seed, delta)

@@ -1,7 +1,8 @@
 """The learners whose regret is compared: without privacy, private by default, and with the noise of the paper.
 
-The paper's scales are those of a loss that is taken away, and are held here against its own definition, by which a loss
-is replaced; every learner states the epsilon that it gives by that one.
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+Its scales protect a loss that is taken away, while by its own definition a loss is replaced; every learner states the
+epsilon that it gives by that definition.
 """
 
 from collections.abc import Callable
@@ -35,7 +36,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Made:
-    """A learner, how tables call it, the epsilon that it gives, and whether it draws anything."""
+    """A learner, how tables call it, the epsilon that it gives, and whether it draws random numbers."""
 
     learner: Any
     name: str

@@ -43,7 +43,7 @@ def sweep_all(
     workers: int,
     progress: bool | None,
 ) -> list[PriceRow]:
-    """The same rows by so many processes, kept in the folder of a sweep; without one, in a folder that goes away."""
+    """The same rows by several processes, kept in the folder of a sweep, by default a temporary one."""
     if folder is None:
         with tempfile.TemporaryDirectory() as passing:
             return sweep_all(X, Y, comparison, passing, workers, progress)

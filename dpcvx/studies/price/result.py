@@ -1,4 +1,7 @@
-"""What `price_of_privacy` found: rows, a table, a picture and a recommendation in words."""
+"""What `price_of_privacy` found: rows, a table, a picture and a recommendation in words.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 import textwrap
