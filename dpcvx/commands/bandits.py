@@ -23,7 +23,7 @@ def log(line: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies.bandit_prices import FULL, QUICK, measure, picture
+    from dpcvx.studies.bandit_prices import FULL, QUICK, measure, picture  # matplotlib is loaded only here
 
     path = arguments.output / "price_of_bandits.png"
     with writing("picture", path):

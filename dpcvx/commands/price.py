@@ -5,17 +5,16 @@ import shlex
 import textwrap
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcvx.arguments import positive, whole
 from dpcvx.commands.named_sets import decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
+from dpcvx.studies.price import HARD, price_of_privacy
+from dpcvx.studies.price.budget import affordable_horizons
+from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from dpcvx.studies.price.comparison import Comparison
 
 HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
 _SETTINGS = {setting.replace(" ", "-"): setting for setting in SETTINGS}  # by the words of the command line
@@ -41,10 +40,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies.price import HARD, price_of_privacy
-    from dpcvx.studies.price.budget import affordable_horizons
-    from dpcvx.studies.price.comparison import Comparison
-
     try:
         settings = [_SETTINGS[name] for name in arguments.setting]
         wanted = (arguments.epsilon, arguments.horizon or (1,), settings, HARD)
@@ -70,14 +65,14 @@ def run(arguments: argparse.Namespace) -> str:
         raise InputError(f"The rows cannot be kept in {arguments.folder}: {error.strerror or error}.") from error
     if arguments.output is None:
         return str(found)
-    from dpcvx.report.price_page import price_page
+    from dpcvx.report.price_page import price_page  # matplotlib is loaded only for a report
 
     with writing("report", arguments.output):
         price_page(found, X, Y, comparison, _command(arguments, comparison)).write(arguments.output)
     return f"{found}\n\nReport: {arguments.output}"
 
 
-def _command(arguments: argparse.Namespace, comparison: "Comparison") -> str:
+def _command(arguments: argparse.Namespace, comparison: Comparison) -> str:
     """The call that measures the same again, whatever the speed of the machine."""
     words = ["dpcvx", "price", arguments.set, *([arguments.losses] if arguments.losses else [])]
     words += ["--epsilon", *map(str, comparison.epsilons)]

@@ -12,13 +12,12 @@ from dpcvx.report.figures import figure, side_by_side
 from dpcvx.report.page import Page, preformatted, table
 from dpcvx.report.sections import certificate, declaration, reproduce
 from dpcvx.studies import town
-from dpcvx.studies.demo import EPSILON, EPSILONS, Findings
-from dpcvx.studies.settings import BANDIT, FULL_INFORMATION, SETTINGS
+from dpcvx.studies.demo import EPSILON, EPSILONS, PRICE_HEADER, Findings
+from dpcvx.studies.settings import SETTINGS
 
 _SIZE = (4.4, 3.2)
 _FIRST = 32  # round from which on regret is drawn
 _LEAST = 1e-9  # of what is drawn on a logarithmic axis
-PRICE_HEADER = ("epsilon", FULL_INFORMATION, "proved bound", BANDIT, "proved bound")
 
 
 def demo_page(found: Findings, command: str) -> Page:

@@ -16,10 +16,11 @@ from dpcvx.privacy import Certificate
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies import town
 from dpcvx.studies.idle import idle_regret
-from dpcvx.studies.settings import FULL_INFORMATION, SETTINGS
+from dpcvx.studies.settings import BANDIT, FULL_INFORMATION, SETTINGS
 
 EPSILONS = (None, 3.0, 1.0, 0.3)  # None is without privacy
 EPSILON = 1.0  # of the learners whose certificates are shown and whose drivers are drawn
+PRICE_HEADER = ("epsilon", FULL_INFORMATION, "proved bound", BANDIT, "proved bound")  # of `Findings.price`
 STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS))  # so often `run` tells what it does
 
 

@@ -117,7 +117,7 @@ class Contest:
         )
 
     def _worst(self, private: PrivateBandit) -> tuple[Array, Array]:
-        """The loss with the largest mean regret, and its regrets; a loss that cannot be worse than one before is left out."""
+        """The loss with the largest mean regret, and its regrets; a loss that cannot be worse is not played."""
         X, T = self.sets[0], self.horizon
         most = {k: regret_of_point(X, loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
         found: tuple[int, Array] = (0, np.array([-np.inf]))
