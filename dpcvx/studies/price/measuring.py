@@ -45,8 +45,8 @@ def sweep_all(
 ) -> list[PriceRow]:
     """The same rows by several processes, kept in the folder of a sweep, by default a temporary one."""
     if folder is None:
-        with tempfile.TemporaryDirectory() as passing:
-            return sweep_all(X, Y, comparison, passing, workers, progress)
+        with tempfile.TemporaryDirectory() as temporary:
+            return sweep_all(X, Y, comparison, temporary, workers, progress)
     games = {horizon: _fingerprint(X, Y, comparison, horizon) for horizon in comparison.horizons}
 
     def price_row(seed: int, game: str, **wanted: Any) -> dict[str, Any]:
