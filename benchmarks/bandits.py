@@ -21,7 +21,7 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver
 from scipy import sparse
 
 import decision_sets as ds
-from dpcvx import Exp2, LogBarrierBandit, LossSet, PrivateBandit, SCRiBLe, simulate
+from dpcvx import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, simulate
 from dpcvx.experiments.losses import const
 
 LONG = 10**6
@@ -34,11 +34,6 @@ def report(what, ratio, goal, at_most):
     missed += not good
     sign = "<=" if at_most else ">="
     print(f"{what:95s} {ratio:8.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
-
-
-def ball_losses(n, p):
-    loss = cp.Variable(n)
-    return LossSet(loss, [cp.pnorm(loss, p) <= 1])
 
 
 def seconds(step, times):
@@ -118,7 +113,7 @@ def today():
     for name, (X, peer) in cases.items():
         loss = rng.standard_normal(n)
         loss /= np.linalg.norm(loss)
-        step = rounds_of(SCRiBLe(X, ball_losses(n, 2), LONG, seed=0), loss)
+        step = rounds_of(SCRiBLe(X, ds.loss_ball(n, 2), LONG, seed=0), loss)
         seconds(step, 200)
         report(f"{name}: Clarabel re-solve / a round of SCRiBLe", in_turn(peer.directly, step, (20, 300), 9), 10, False)
         report(f"{name}: cvxpy DPP re-solve / a round of SCRiBLe", in_turn(peer.by_cvxpy, step, (5, 300), 9), 40, False)
@@ -132,7 +127,7 @@ def replicas():
     for X, p, goal in ((ds.cube(n), 1, 15), (P, 2, 5)):
         loss = np.eye(n)[0]
         one, many = (
-            rounds_of(SCRiBLe(X, ball_losses(n, p), LONG, seed=0, replicas=replicas), loss) for replicas in (None, R)
+            rounds_of(SCRiBLe(X, ds.loss_ball(n, p), LONG, seed=0, replicas=replicas), loss) for replicas in (None, R)
         )
         seconds(many, 100)
         ratio = R * in_turn(one, many, (300, 100), 9)
@@ -171,7 +166,7 @@ def samplers():
     }
     loss = np.eye(n)[0]
     for name, (X, p, *walks) in cases.items():
-        step = rounds_of(SCRiBLe(X, ball_losses(n, p), LONG, seed=0), loss)
+        step = rounds_of(SCRiBLe(X, ds.loss_ball(n, p), LONG, seed=0), loss)
         seconds(step, 200)
         best = min(walks, key=lambda walk: seconds(walk, 1))
         ratio = in_turn(best, step, (1, 300), 9) / steps
@@ -181,8 +176,7 @@ def samplers():
 def arms():
     """Microseconds for each replica and round of private arms, beyond those for drawing its noise."""
     n, R = 10, 100
-    loss = cp.Variable(n)
-    Y = LossSet(loss, [loss >= 0, loss <= 1])
+    Y = ds.loss_box(n, 0, 1)
     losses = np.linspace(0, 1, n)
     rng = np.random.default_rng(0)
     for learner in (Exp2(np.eye(n), Y, LONG), LogBarrierBandit(n, Y, LONG)):
@@ -196,7 +190,7 @@ def arms():
 def million(rounds):
     """A million rounds of 32 replicas of private SCRiBLe on the cube, or the time of fewer extrapolated to it."""
     n, R = 10, 32
-    X, Y = ds.cube(n), ball_losses(n, 1)
+    X, Y = ds.cube(n), ds.loss_ball(n, 1)
     for private in (PrivateBandit(SCRiBLe(X, Y, LONG), 1.0), PrivateBandit(SCRiBLe(X, Y, LONG), 1.0, batch=1)):
         minutes = simulate(private, const(X, Y, rounds), R, seed=0).seconds / 60 * LONG / rounds
         report(f"minutes for 10^6 rounds of 32 private replicas, cube n=10, batch={private.batch}", minutes, 6, True)

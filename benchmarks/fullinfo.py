@@ -1,4 +1,4 @@
-"""Speed of private full-information rounds as ratios to peers in the same run; exits with the number of missed goals.
+"""Speed of private rounds with full information as ratios to peers; exits with the number of missed goals.
 
 python benchmarks/fullinfo.py            # a few minutes
 python benchmarks/fullinfo.py --million  # also a million rounds of 100 replicas
@@ -18,7 +18,7 @@ import cvxpy as cp
 import numpy as np
 
 import decision_sets as ds
-from dpcvx import FTRL, LossSet, simulate
+from dpcvx import FTRL, simulate
 from dpcvx.experiments.losses import const
 from dpcvx.privacy.counters import codeword_shape
 
@@ -31,11 +31,6 @@ def report(what, ratio, goal, at_most):
     missed += not good
     sign = "<=" if at_most else ">="
     print(f"{what:95s} {ratio:8.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
-
-
-def box_losses(n):
-    loss = cp.Variable(n)
-    return LossSet(loss, [loss >= -1, loss <= 1])
 
 
 def seconds(step, times):
@@ -92,7 +87,7 @@ def rounds_of(learner, loss):
 def single():
     n, T = 20, 2**20
     loss = np.random.default_rng(0).uniform(-1, 1, n)
-    ours = FTRL(ds.simplex(n), box_losses(n), T, epsilon=1.0, seed=0)
+    ours = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, seed=0)
     hand = HandWritten(n, T, 1.0, np.random.default_rng(0))
     ratio = in_turn(rounds_of(ours, loss), rounds_of(hand, loss), 2000, 9)
     report("simplex N=20, one private round / the same written by hand", ratio, 3, True)
@@ -102,7 +97,7 @@ def replicas():
     for n in (10, 20):
         T, R = 2**20, 100
         loss = np.random.default_rng(0).uniform(-1, 1, n)
-        learner = FTRL(ds.simplex(n), box_losses(n), T, epsilon=1.0, seed=0, replicas=R)
+        learner = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, seed=0, replicas=R)
         step = rounds_of(learner, loss)
         rng = np.random.default_rng(1)
         ratios = []
@@ -134,7 +129,7 @@ def today():
     rng = np.random.default_rng(0)
     X = ds.simplex(n)
     loss = rng.uniform(-1, 1, n)
-    step = rounds_of(FTRL(X, box_losses(n), T, epsilon=1.0, regularizer="entropy", seed=0), loss)
+    step = rounds_of(FTRL(X, ds.loss_box(n), T, epsilon=1.0, regularizer="entropy", seed=0), loss)
     target, x = cp.Parameter(n), cp.Variable(n, nonneg=True)
     compiled = cp.Problem(cp.Minimize(target @ x - cp.sum(cp.entr(x))), [cp.sum(x) == 1])
 
@@ -154,7 +149,7 @@ def today():
 
     A = rng.standard_normal((80, n))
     P = ds.polytope(A, np.ones(80), lower=-2, upper=2)
-    step = rounds_of(FTRL(P, box_losses(n), T, epsilon=1.0, regularizer="euclidean", seed=0), loss)
+    step = rounds_of(FTRL(P, ds.loss_box(n), T, epsilon=1.0, regularizer="euclidean", seed=0), loss)
     z = cp.Variable(n)
     quadratic = cp.Problem(cp.Minimize(cp.sum_squares(z - target)), [A @ z <= 1, z >= -2, z <= 2])
 
@@ -175,7 +170,7 @@ def growth():
     """Time of a round at horizon 2^20 over that at 2^10; log T grows by 2."""
     n = 20
     loss = np.random.default_rng(0).uniform(-1, 1, n)
-    Y, X = box_losses(n), ds.simplex(n)
+    Y, X = ds.loss_box(n), ds.simplex(n)
     for options in ({}, {"counter": "tree"}, {"delta": 1e-6}):
         short, long = (FTRL(X, Y, T, epsilon=1.0, seed=0, **options) for T in (2**10, 2**20))
         turns = []
@@ -188,7 +183,7 @@ def growth():
 
 def million():
     n, T, R = 10, 10**6, 100
-    X, Y = ds.simplex(n), box_losses(n)
+    X, Y = ds.simplex(n), ds.loss_box(n)
     result = simulate(FTRL(X, Y, T, epsilon=1.0), const(X, Y, T), R, seed=0)
     print(result)
     report("minutes for 10^6 rounds of 100 replicas, N=10", result.seconds / 60, 6, True)

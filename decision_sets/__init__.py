@@ -1,31 +1,23 @@
-"""A catalogue of decision sets: each function declares one in a few lines of cvxpy and adds what only it knows."""
+"""A catalogue of sets: each function declares one in a few lines of cvxpy and adds what only it knows."""
 
-from decision_sets.balls import ellipsoid, norm_ball
-from decision_sets.boxes import box, cube
-from decision_sets.entropies import entropy_ball, kl_ball
-from decision_sets.flows import flow_polytope
-from decision_sets.matrices import nuclear_ball, spectrahedron, spectral_ball
-from decision_sets.permutations import birkhoff, permutahedron
-from decision_sets.polytopes import convex_hull, polytope
-from decision_sets.simplices import capped_simplex, simplex
-from decision_sets.transport import transport_polytope
-
-__all__ = [
-    "birkhoff",
-    "box",
-    "capped_simplex",
-    "convex_hull",
-    "cube",
-    "ellipsoid",
-    "entropy_ball",
-    "flow_polytope",
-    "kl_ball",
-    "norm_ball",
-    "nuclear_ball",
-    "permutahedron",
-    "polytope",
-    "simplex",
-    "spectrahedron",
-    "spectral_ball",
-    "transport_polytope",
-]
+from decision_sets.balls import ellipsoid as ellipsoid
+from decision_sets.balls import norm_ball as norm_ball
+from decision_sets.boxes import box as box
+from decision_sets.boxes import cube as cube
+from decision_sets.entropies import entropy_ball as entropy_ball
+from decision_sets.entropies import kl_ball as kl_ball
+from decision_sets.flows import flow_polytope as flow_polytope
+from decision_sets.losses import NAMED_LOSSES as NAMED_LOSSES
+from decision_sets.losses import loss_ball as loss_ball
+from decision_sets.losses import loss_box as loss_box
+from decision_sets.matrices import nuclear_ball as nuclear_ball
+from decision_sets.matrices import spectrahedron as spectrahedron
+from decision_sets.matrices import spectral_ball as spectral_ball
+from decision_sets.named import NAMED as NAMED
+from decision_sets.permutations import birkhoff as birkhoff
+from decision_sets.permutations import permutahedron as permutahedron
+from decision_sets.polytopes import convex_hull as convex_hull
+from decision_sets.polytopes import polytope as polytope
+from decision_sets.simplices import capped_simplex as capped_simplex
+from decision_sets.simplices import simplex as simplex
+from decision_sets.transport import transport_polytope as transport_polytope

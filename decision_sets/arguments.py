@@ -1,49 +1,48 @@
-"""Checks of arguments: each returns the argument in its expected form or says which one is wrong, and why."""
+"""Checks of arguments: each returns the argument in its expected form or says which one is wrong, and why.
 
-import operator
+As in `dpcvx.arguments` the value comes first and its name second.
+"""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from dpcvx.arguments import as_whole
+from dpcvx.arrays import Array
 
 
-def whole_number(name: str, value: object, at_least: int, at_most: int | None = None) -> int:
+def whole(value: object, name: str, at_least: int, at_most: int | None = None) -> int:
     """Return ``value`` as an int between ``at_least`` and ``at_most``, both included."""
-    accepted = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]  # refusing what is no integer is the point
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < at_least or (at_most is not None and number > at_most):
+    number = as_whole(value)
+    if number is None or number < at_least or (at_most is not None and number > at_most):
+        accepted = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
         raise ValueError(f"{name} must be a whole number {accepted}, but {value!r} came.")
     return number
 
 
-def positive_number(name: str, value: object) -> float:
+def positive(value: object, name: str) -> float:
     """Return ``value`` as a finite float greater than zero."""
-    number = _as_array(name, value, "a positive finite number")
+    number = _as_array(value, name, "a positive finite number")
     if number.ndim != 0 or not np.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a positive finite number, but {value!r} came.")
     return float(number)
 
 
-def real_array(name: str, value: ArrayLike) -> Array:
+def real_array(value: ArrayLike, name: str) -> Array:
     """Return ``value`` as an array of floats of any shape; infinities are allowed, NaN is not."""
-    array = _as_array(name, value, "an array of numbers")
+    array = _as_array(value, name, "an array of numbers")
     if np.any(np.isnan(array)):
         position = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
         raise ValueError(f"{name} must hold numbers, but its entry {position} is NaN.")
     return array
 
 
-def finite_array(name: str, value: ArrayLike, ndim: int) -> Array:
+def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
     """Return ``value`` as an array of finite floats with ``ndim`` axes, none of them empty."""
-    array = _as_array(name, value, "an array of numbers")
+    array = _as_array(value, name, "an array of numbers")
     if array.ndim != ndim or array.size == 0:
         kind = {1: "a vector", 2: "a matrix"}[ndim]
         raise ValueError(f"{name} must be {kind} with at least one entry, but an array of shape {array.shape} came.")
-    require_finite(name, array)
+    require_finite(array, name)
     return array
 
 
@@ -51,20 +50,20 @@ def center_of(n: int, center: ArrayLike | None) -> Array:
     """Return ``center`` as a vector of length ``n``, the origin if it is None."""
     if center is None:
         return np.zeros(n)
-    vector = finite_array("center", center, ndim=1)
+    vector = finite_array(center, "center", ndim=1)
     if vector.shape != (n,):
         raise ValueError(f"center must have length {n}, but a vector of length {vector.size} came.")
     return vector
 
 
-def require_finite(name: str, array: Array) -> None:
+def require_finite(array: Array, name: str) -> None:
     """Raise if ``array`` holds a NaN or an infinity, and say where."""
     if not np.all(np.isfinite(array)):
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, but its entry {position} is {array[position]}.")
 
 
-def _as_array(name: str, value: object, accepted: str) -> Array:
+def _as_array(value: object, name: str, accepted: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:

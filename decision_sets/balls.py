@@ -6,14 +6,17 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decision_sets.arguments import Array, center_of, finite_array, positive_number, whole_number
+from decision_sets.arguments import center_of, finite_array, positive, whole
 from decision_sets.boxes import draw_corner
-from dpcvx import DecisionSet
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
+@named("5", losses="ball:2")
 def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | None = None) -> DecisionSet:
     """The ball {‖x - center‖_p <= radius} in R^n, for any p from 1 to infinity."""
-    n, radius = whole_number("n", n, at_least=1), positive_number("radius", radius)
+    n, radius = whole(n, "n", at_least=1), positive(radius, "radius")
     middle = center_of(n, center)
     if isinstance(p, bool) or not isinstance(p, int | float | np.integer | np.floating) or not p >= 1:
         raise ValueError(f"p must be a number of at least 1, or infinity, but {p!r} came.")
@@ -39,7 +42,7 @@ def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | Non
 
 def ellipsoid(shape_matrix: ArrayLike, center: ArrayLike | None = None) -> DecisionSet:
     """The ellipsoid {(x - center)' Q^-1 (x - center) <= 1}, Q = ``shape_matrix`` symmetric positive definite."""
-    Q = finite_array("shape_matrix", shape_matrix, ndim=2)
+    Q = finite_array(shape_matrix, "shape_matrix", ndim=2)
     n = Q.shape[0]
     if Q.shape != (n, n) or not np.allclose(Q, Q.T, rtol=1e-10, atol=1e-12 * np.abs(Q).max()):
         raise ValueError(f"shape_matrix must be square and symmetric, but the one of shape {Q.shape} is not.")

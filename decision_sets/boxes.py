@@ -6,15 +6,17 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decision_sets.arguments import Array, positive_number, real_array, require_finite, whole_number
-from dpcvx import DecisionSet
+from decision_sets.arguments import positive, real_array, require_finite, whole
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
 def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
     """The box {lower <= x <= upper}; the bounds have the shape of x, or one of them is a number."""
-    low, high = real_array("lower", lower), real_array("upper", upper)
-    require_finite("lower", low)
-    require_finite("upper", high)
+    low, high = real_array(lower, "lower"), real_array(upper, "upper")
+    require_finite(low, "lower")
+    require_finite(high, "upper")
     if low.shape != high.shape and low.ndim and high.ndim:
         raise ValueError(f"lower and upper must have one shape, but {low.shape} and {high.shape} came.")
     low, high = np.broadcast_arrays(low, high)
@@ -29,9 +31,10 @@ def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
     return DecisionSet(x, [x >= low, x <= high], vertex_sampler=partial(draw_corner, low, high), name=name)
 
 
+@named("5", losses="ball:1")
 def cube(n: int, radius: float = 1.0) -> DecisionSet:
     """The cube {-radius <= x <= radius} in R^n."""
-    n, radius = whole_number("n", n, at_least=1), positive_number("radius", radius)
+    n, radius = whole(n, "n", at_least=1), positive(radius, "radius")
     return box(np.full(n, -radius), np.full(n, radius))
 
 

@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from decision_sets.arguments import Array, finite_array, positive_number, whole_number
-from dpcvx import DecisionSet
+from decision_sets.arguments import finite_array, positive, whole
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
+@named("5,1")
 def entropy_ball(n: int, at_least: float) -> DecisionSet:
     """The distributions {sum(x) = 1, -sum(x log x) >= at_least} over n things; entropy in nats, below log(n)."""
-    n = whole_number("n", n, at_least=2)
+    n = whole(n, "n", at_least=2)
     highest = float(np.log(n))
     if not isinstance(at_least, int | float | np.integer | np.floating) or not 0 <= at_least < highest:
         raise ValueError(f"at_least must be a number from 0 to below log({n}) = {highest:.6g}, but {at_least!r} came.")
@@ -26,7 +29,7 @@ def entropy_ball(n: int, at_least: float) -> DecisionSet:
 
 def kl_ball(center: ArrayLike, radius: float) -> DecisionSet:
     """The distributions {sum(x) = 1, sum(x log(x / center)) <= radius} near ``center``, a positive distribution."""
-    q, radius = finite_array("center", center, ndim=1), positive_number("radius", radius)
+    q, radius = finite_array(center, "center", ndim=1), positive(radius, "radius")
     if q.size < 2 or np.any(q <= 0) or not np.isclose(q.sum(), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(
             f"center must be a distribution with at least two entries, all positive and of sum 1, "

@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from decision_sets.arguments import Array
-from dpcvx import DecisionSet
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
 def flow_polytope(graph: Any, source: Any, target: Any) -> DecisionSet:

@@ -5,22 +5,26 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 
-from decision_sets.arguments import Array, positive_number, whole_number
-from dpcvx import DecisionSet
+from decision_sets.arguments import positive, whole
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
+@named("3")
 def spectrahedron(k: int) -> DecisionSet:
     """The spectrahedron {X symmetric, X >= 0, trace(X) = 1}: density matrices of order k, the hull of v v', ‖v‖ = 1."""
-    k = whole_number("k", k, at_least=2)
+    k = whole(k, "k", at_least=2)
     X = cp.Variable((k, k), symmetric=True)
     constraints = [X >> 0, cp.trace(X) == 1]
     return DecisionSet(X, constraints, oracle=lowest_state, vertex_sampler=draw_state, name=f"spectrahedron({k})")
 
 
+@named("2,3")
 def nuclear_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
     """The ball {sum of the singular values of X <= radius} of m x n matrices: the hull of radius u v'."""
-    m, n = whole_number("m", m, at_least=1), whole_number("n", n, at_least=1)
-    radius = positive_number("radius", radius)
+    m, n = whole(m, "m", at_least=1), whole(n, "n", at_least=1)
+    radius = positive(radius, "radius")
     X = cp.Variable((m, n))
     return DecisionSet(
         X,
@@ -31,10 +35,11 @@ def nuclear_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
     )
 
 
+@named("2,3")
 def spectral_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
     """The ball {largest singular value of X <= radius} of m x n matrices."""
-    m, n = whole_number("m", m, at_least=1), whole_number("n", n, at_least=1)
-    radius = positive_number("radius", radius)
+    m, n = whole(m, "m", at_least=1), whole(n, "n", at_least=1)
+    radius = positive(radius, "radius")
     X = cp.Variable((m, n))
     return DecisionSet(
         X,

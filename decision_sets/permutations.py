@@ -4,12 +4,15 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from decision_sets.arguments import Array, whole_number
-from dpcvx import DecisionSet
+from decision_sets.arguments import whole
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 NEGLIGIBLE = 1e-12  # a weight below this is taken as rounding
 
 
+@named("4")
 def permutahedron(n: int) -> DecisionSet:
     """The permutahedron: the convex hull of the n! orderings of the numbers 1, ..., n, in R^n.
 
@@ -18,7 +21,7 @@ def permutahedron(n: int) -> DecisionSet:
     permutahedron, 2015), hence nu <= 2 m - 1. For every n this is less than the n^2 - n of a doubly stochastic matrix
     and the about 2 n^2 of bounds on the sums of the k largest entries.
     """
-    n = whole_number("n", n, at_least=2)
+    n = whole(n, "n", at_least=2)
     network = sorting_network(n)
     m = len(network)
     x, y = cp.Variable(n), cp.Variable(m)
@@ -40,9 +43,10 @@ def permutahedron(n: int) -> DecisionSet:
     )
 
 
+@named("4")
 def birkhoff(n: int) -> DecisionSet:
     """The Birkhoff polytope {X >= 0, X 1 = 1, X' 1 = 1} of order n: the hull of the permutation matrices."""
-    n = whole_number("n", n, at_least=2)
+    n = whole(n, "n", at_least=2)
     X = cp.Variable((n, n), nonneg=True)
     constraints = [cp.sum(X, axis=1) == 1, cp.sum(X, axis=0) == 1]
     return DecisionSet(

@@ -6,8 +6,9 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decision_sets.arguments import Array, finite_array, real_array
-from dpcvx import DecisionSet
+from decision_sets.arguments import finite_array, real_array
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
 def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> DecisionSet:
@@ -16,7 +17,7 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
     ``A`` has shape (rows, n) and ``b`` length rows. A bound may be infinite in some coordinates, as long as the set
     as a whole is bounded.
     """
-    rows, limits = finite_array("A", A, ndim=2), finite_array("b", b, ndim=1)
+    rows, limits = finite_array(A, "A", ndim=2), finite_array(b, "b", ndim=1)
     n = rows.shape[1]
     if limits.size != rows.shape[0]:
         raise ValueError(f"b must have one entry for each of the {rows.shape[0]} rows of A, but {limits.size} came.")
@@ -25,7 +26,7 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
     for name, bound, sign in (("lower", lower, 1.0), ("upper", upper, -1.0)):
         if bound is None:
             continue
-        values = real_array(name, bound)
+        values = real_array(bound, name)
         if values.shape not in ((), (n,)):
             raise ValueError(f"{name} must be a number or have length {n}, but an array of shape {values.shape} came.")
         values = np.broadcast_to(values, (n,))
@@ -37,7 +38,7 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
 
 def convex_hull(points: ArrayLike) -> DecisionSet:
     """The convex hull {sum_i w_i p_i : w >= 0, sum(w) = 1} of the rows p_i of ``points``, shape (count, n)."""
-    P = finite_array("points", points, ndim=2)
+    P = finite_array(points, "points", ndim=2)
     count, n = P.shape
     if np.all(P == P[0]):
         raise ValueError(f"points must hold at least two different rows, but all {count} are the same.")

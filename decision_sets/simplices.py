@@ -5,21 +5,25 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 
-from decision_sets.arguments import Array, positive_number, whole_number
-from dpcvx import DecisionSet
+from decision_sets.arguments import positive, whole
+from decision_sets.named import named
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
+@named("10")
 def simplex(n: int, scale: float = 1.0) -> DecisionSet:
     """The simplex {x >= 0, sum(x) = scale} in R^n: distributions over n arms, times ``scale``."""
-    n, scale = whole_number("n", n, at_least=2), positive_number("scale", scale)
+    n, scale = whole(n, "n", at_least=2), positive(scale, "scale")
     x = cp.Variable(n, nonneg=True)
     return DecisionSet(x, [cp.sum(x) == scale], vertex_sampler=partial(draw_corner, scale), name=f"simplex({n})")
 
 
+@named("10,3")
 def capped_simplex(n: int, k: int) -> DecisionSet:
     """The capped simplex {0 <= x <= 1, sum(x) = k} in R^n: its vertices are the k-element subsets of n things."""
-    n = whole_number("n", n, at_least=2)
-    k = whole_number("k", k, at_least=1, at_most=n - 1)
+    n = whole(n, "n", at_least=2)
+    k = whole(k, "k", at_least=1, at_most=n - 1)
     x = cp.Variable(n)
     return DecisionSet(
         x,

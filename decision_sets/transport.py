@@ -4,8 +4,9 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decision_sets.arguments import Array, finite_array
-from dpcvx import DecisionSet
+from decision_sets.arguments import finite_array
+from dpcvx.arrays import Array
+from dpcvx.sets import DecisionSet
 
 
 def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionSet:
@@ -13,7 +14,7 @@ def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionS
 
     The sums are positive, and both sides have the same total.
     """
-    rows, columns = _positive_sums("row_sums", row_sums), _positive_sums("column_sums", column_sums)
+    rows, columns = _positive_sums(row_sums, "row_sums"), _positive_sums(column_sums, "column_sums")
     if not np.isclose(rows.sum(), columns.sum(), rtol=1e-9, atol=0.0):
         raise ValueError(
             f"row_sums and column_sums must have the same total, but they sum to {rows.sum()} and {columns.sum()}."
@@ -24,8 +25,8 @@ def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionS
     return DecisionSet(X, constraints, name=f"transport_polytope({rows.size} x {columns.size})")
 
 
-def _positive_sums(name: str, value: ArrayLike) -> Array:
-    sums = finite_array(name, value, ndim=1)
+def _positive_sums(value: ArrayLike, name: str) -> Array:
+    sums = finite_array(value, name, ndim=1)
     if sums.size < 2:
         raise ValueError(f"{name} must have at least two entries, but one came: then only one plan exists.")
     if np.any(sums <= 0):

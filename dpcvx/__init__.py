@@ -14,7 +14,8 @@ from dpcvx.errors import (
     UnboundedSetError,
     UnsupportedConeError,
 )
-from dpcvx.experiments.simulation import Simulation, simulate
+from dpcvx.experiments.simulation import simulate
+from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.experiments.sweep.folder import SweepError
 from dpcvx.experiments.sweep.result import SweepResult, read_sweep
 from dpcvx.experiments.sweep.task import Sweep, sweep

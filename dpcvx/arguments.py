@@ -6,13 +6,20 @@ from numbers import Real
 import numpy as np
 
 
-def whole(number: object, name: str, at_least: int = 1) -> int:
-    """A whole number."""
+def as_whole(number: object) -> int | None:
+    """The number as an int; None where it is no whole number, as True and False are none."""
+    if isinstance(number, bool):
+        return None
     try:
-        value = operator.index(number)  # type: ignore[arg-type]  # what is no index raises
+        return operator.index(number)  # type: ignore[arg-type]  # what is no index raises
     except TypeError:
-        value = at_least - 1
-    if isinstance(number, bool) or value < at_least:
+        return None
+
+
+def whole(number: object, name: str, at_least: int = 1) -> int:
+    """A whole number that is not less than `at_least`."""
+    value = as_whole(number)
+    if value is None or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, not {number!r}.")
     return value
 

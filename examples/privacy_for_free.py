@@ -1,10 +1,13 @@
 """Privacy for free: private and non-private regret of ten experts over epsilon, for three counters.
 
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+
 python examples/privacy_for_free.py                        # 2^14 rounds, seconds
 python examples/privacy_for_free.py --horizon 1048576      # 2^20 rounds, a quarter of an hour
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import cvxpy as cp
@@ -43,10 +46,10 @@ print(f"{'counter':26s} {'free from':>10s} " + " ".join(f"{f'eps {e:g}':>16s}" f
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 grid = np.geomspace(EPSILONS[0], EPSILONS[-1], 30)
 for name, options in COUNTERS.items():
-    learner = dpcvx.FTRL(X, Y, T, epsilon=1.0, regularizer=free.regularizer, **options)
-    threshold = free_epsilon(learner)
-    runs = [dpcvx.simulate(learner.with_epsilon(e), const(X, Y, T), chosen.replicas) for e in EPSILONS]
-    predicted = [mean_maximum(X, learner.with_epsilon(e).noise) for e in grid]
+    private = partial(dpcvx.FTRL, X, Y, T, regularizer=free.regularizer, seed=0, **options)  # to be given an epsilon
+    threshold = free_epsilon(private)
+    runs = [dpcvx.simulate(private(e), const(X, Y, T), chosen.replicas) for e in EPSILONS]
+    predicted = [mean_maximum(X, private(e).noise) for e in grid]
     cells = " ".join(f"{run.final:8.0f} +- {run.standard_error[-1]:<4.0f}" for run in runs)
     print(f"{name:26s} {threshold:10.3g} {cells}", flush=True)
     errors = [3 * run.standard_error[-1] for run in runs]

@@ -155,7 +155,7 @@ def test_demo_tells_the_story_and_ends_with_the_path_of_the_report(tmp_path, cap
         assert part in story
     assert printed.err.count(" ...\n") >= 10
     report = (folder / "dpcvx-demo.html").read_text(encoding="utf-8")
-    assert "flow[9] + flow[11] == flow[14]" in report and "Privacy certificate: bandit feedback" in report
+    assert "flow[9] + flow[11] == flow[14]" in report and "Privacy certificate: bandit" in report
     assert report.count('<svg role="img"') == 8 and "dpcvx demo --quick" in report
 
 

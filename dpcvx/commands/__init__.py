@@ -1,1 +1,1 @@
-"""The commands of `dpcvx`; in each file `describe(parser)` declares arguments and `run(arguments)` returns a report."""
+"""The commands, one a file: `describe(parser)` declares the arguments, `run(arguments)` returns what is printed."""

@@ -17,13 +17,13 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def log(line: str) -> None:
-    """Say how far it is, where somebody watches."""
+    """Print a line on progress to stderr, where that is a terminal."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr, flush=True)
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies.bandit_prices import FULL, QUICK, measure, picture
+    from dpcvx.studies.bandit_prices import FULL, QUICK, measure, picture  # matplotlib is loaded only here
 
     path = arguments.output / "price_of_bandits.png"
     with writing("picture", path):

@@ -3,6 +3,7 @@
 import argparse
 
 from dpcvx.commands.outcomes import InputError
+from dpcvx.studies import counter_table
 
 HELP = "print how much noise each private counter puts on one prefix"
 
@@ -12,8 +13,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies import counter_table
-
     if not 1 <= arguments.horizon <= 2**30:
         raise InputError(f"--horizon must be between 1 and 2^30, not {arguments.horizon}.")
     return counter_table.table(arguments.horizon)

@@ -30,7 +30,7 @@ def find(target: str, kind: type[Kind]) -> Kind:
 
 @contextmanager
 def one_sentence(path: Path) -> Iterator[None]:
-    """Whatever a user's file does, the answer is one sentence.
+    """Turn whatever goes wrong in a user's file into one sentence.
 
     Raises:
         InputError: for every error inside.

@@ -4,12 +4,11 @@ import argparse
 import itertools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcvx.commands.places import check_place, writing
-
-if TYPE_CHECKING:
-    from dpcvx.studies.demo import Findings
+from dpcvx.experiments.text_table import TextTable
+from dpcvx.studies import demo
+from dpcvx.studies.settings import FULL_INFORMATION
 
 HELP = "learn routes through a small town with and without privacy, and write a report on it"
 _FILE = "dpcvx-demo.html"
@@ -28,16 +27,14 @@ def run(arguments: argparse.Namespace) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_place(path)
     found = _findings(quick=arguments.quick)
-    from dpcvx.report.demo_page import demo_page
+    from dpcvx.report.demo_page import demo_page  # matplotlib is loaded only for a report
 
     with writing("report", path):
         demo_page(found, f"dpcvx demo{' --quick' if arguments.quick else ''}").write(path)
     return f"{_story(found)}\n\nReport: {path}"
 
 
-def _findings(quick: bool) -> "Findings":
-    from dpcvx.studies import demo
-
+def _findings(quick: bool) -> demo.Findings:
     stages = itertools.count(1)
 
     def tell(stage: str) -> None:
@@ -46,10 +43,9 @@ def _findings(quick: bool) -> "Findings":
     return demo.run(demo.QUICK if quick else demo.Size(), tell)
 
 
-def _story(found: "Findings") -> str:
-    from dpcvx.report.demo_page import PRICE_HEADER
-
+def _story(found: demo.Findings) -> str:
     X, T = found.routes, found.size.horizon
+    columns = TextTable(">>>>>", (18,) * 5, between="", indent="  ")
     lines = [
         "DECLARED: the routes from home to work, as flows on the roads of a small town, in cvxpy",
         *(f"  {text}" for text in X.declared),
@@ -59,11 +55,11 @@ def _story(found: "Findings") -> str:
         f"one loss moves a sum by at most {float(found.times.diameter(1)):g}",
         "",
         f"PROMISED by a learner with exact noise, which played {found.size.secure_rounds} rounds",
-        *(f"  {line}" for line in str(found.certificates["full information"]).splitlines()),
+        *(f"  {line}" for line in str(found.certificates[FULL_INFORMATION]).splitlines()),
         "",
         f"PAID per trip, over {T:,} trips: regret against the best fixed route, which costs {found.best:.3f} a trip",
-        f"  (simulation; who learns nothing pays {found.aimless - found.best:.3f} more than the best route.",
+        f"  (simulation; the idle player pays {found.idle:.3f} more than the best route.",
         "  Proved bounds hold for all losses there are; one above that says little about so few trips.)",
-        *("  " + "".join(f"{cell:>18s}" for cell in row) for row in (PRICE_HEADER, *found.price())),
+        *columns.lines([demo.PRICE_HEADER, *found.price()]),
     ]
     return "\n".join(lines)

@@ -15,7 +15,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies import gallery
+    from dpcvx.studies import gallery  # matplotlib is loaded only here
 
     picture = arguments.output / "gallery.png"
     with writing("picture", picture):

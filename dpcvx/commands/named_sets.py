@@ -1,32 +1,18 @@
 """Sets by a word of the command line: from the catalogue by name and numbers, or from a Python file."""
 
-import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import cvxpy as cp
 import numpy as np
 
+from decision_sets import NAMED, NAMED_LOSSES
 from dpcvx.commands.declared import find
 from dpcvx.commands.outcomes import InputError
 from dpcvx.errors import DpcvxError
 from dpcvx.sets import DecisionSet, LossSet
 
 Declared = TypeVar("Declared")
-SETS = (
-    "birkhoff",
-    "capped_simplex",
-    "cube",
-    "entropy_ball",
-    "norm_ball",
-    "nuclear_ball",
-    "permutahedron",
-    "simplex",
-    "spectrahedron",
-    "spectral_ball",
-)  # of the catalogue, those that numbers describe
-_DUAL = {"cube": "ball:1", "norm_ball": "ball:2"}  # usual losses; elsewhere "box"
 
 
 def decision_set(word: str) -> DecisionSet:
@@ -36,13 +22,12 @@ def decision_set(word: str) -> DecisionSet:
         InputError: where there is no such set.
     """
     name, _, numbers = word.partition(":")
-    if name in SETS:
-        decision_sets = importlib.import_module("decision_sets")
-        declare: Callable[..., DecisionSet] = getattr(decision_sets, name)
-        return _called(declare, word, _numbers(numbers, word))
+    if name in NAMED:
+        return _called(NAMED[name].declare, word, _numbers(numbers, word))
     if ".py" not in word:
+        names = ", ".join(sorted(NAMED))
         raise InputError(
-            f"There is no set {word!r}: give FILE.py:NAME, or one of {', '.join(SETS)} with its numbers, as simplex:10."
+            f"There is no set {word!r}: give FILE.py:NAME, or one of {names} with its numbers, as simplex:10."
         )
     return find(_with_name(word, "X"), DecisionSet)
 
@@ -58,12 +43,10 @@ def loss_set(word: str | None, decisions: str, X: DecisionSet) -> LossSet:
     Raises:
         InputError: where there is no such set.
     """
-    if word is None and ".py" in decisions:
-        word = f"{decisions[: decisions.index('.py')]}.py:Y"
-    word = word or _DUAL.get(decisions.partition(":")[0], "box")
+    word = word or _usual_losses(decisions)
     name, _, numbers = word.partition(":")
-    if name in _LOSSES:
-        return _called(_LOSSES[name], word, [X.shape, *_numbers(numbers, word)])
+    if name in NAMED_LOSSES:
+        return _called(NAMED_LOSSES[name], word, [X.shape, *_numbers(numbers, word)])
     if ".py" not in word:
         raise InputError(
             f"There are no losses {word!r}: give box, box:LOW,HIGH, ball:P, ball:P,RADIUS or FILE.py:NAME."
@@ -71,21 +54,21 @@ def loss_set(word: str | None, decisions: str, X: DecisionSet) -> LossSet:
     return find(_with_name(word, "Y"), LossSet)
 
 
-def box(shape: tuple[int, ...], low: float = -1.0, high: float = 1.0) -> LossSet:
-    """low <= loss <= high, entry by entry."""
-    loss = cp.Variable(shape, name="loss")
-    return LossSet(loss, [loss >= low, loss <= high], name=f"box [{low:g}, {high:g}]")
+def explanation() -> str:
+    """What the words of the command line may be, with an example of every named set."""
+    examples = ", ".join(f"{name}:{NAMED[name].example}" for name in sorted(NAMED))
+    others = ", ".join(f"{name}: {NAMED[name].losses}" for name in sorted(NAMED) if NAMED[name].losses != "box")
+    return (
+        "SET is FILE.py:NAME, or FILE.py, which then defines X and Y, or a named set with its numbers, as "
+        f"{examples}. LOSSES is FILE.py:NAME, box:LOW,HIGH or ball:P,RADIUS; by default Y of the same file, or for a "
+        f"named set box:-1,1 ({others})."
+    )
 
 
-def ball(shape: tuple[int, ...], p: float = 2.0, radius: float = 1.0) -> LossSet:
-    """The ball |loss|_p <= radius of the entries."""
-    if not p >= 1:
-        raise ValueError(f"P must be at least 1, not {p:g}.")
-    loss = cp.Variable(shape, name="loss")
-    return LossSet(loss, [cp.pnorm(cp.vec(loss, order="F"), p) <= radius], name=f"{p:g}-norm ball of radius {radius:g}")
-
-
-_LOSSES = {"box": box, "ball": ball}
+def _usual_losses(decisions: str) -> str:
+    if ".py" in decisions:
+        return f"{decisions[: decisions.index('.py')]}.py:Y"
+    return NAMED[decisions.partition(":")[0]].losses
 
 
 def _with_name(word: str, usual: str) -> str:

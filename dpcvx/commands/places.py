@@ -12,7 +12,11 @@ from dpcvx.commands.outcomes import InputError
 
 @contextmanager
 def writing(what: str, path: Path) -> Iterator[None]:
-    """Say where the report, picture or whatever it is cannot go.
+    """Say in one sentence that something cannot be written, and why.
+
+    Args:
+        what: the report, the picture, the runs, ...
+        path: where it should go.
 
     Raises:
         InputError: for every OSError inside.

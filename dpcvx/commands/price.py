@@ -1,31 +1,28 @@
-"""``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds.
-
-SET is FILE.py:NAME, or FILE.py, which then defines X and Y, or a named set with its numbers, as simplex:10, cube:5,
-norm_ball:5, capped_simplex:10,3, spectrahedron:3, birkhoff:4, permutahedron:4. LOSSES is FILE.py:NAME, box:LOW,HIGH or
-ball:P,RADIUS; by default Y of the same file, or for a named set box:-1,1 (cube: ball:1, norm_ball: ball:2).
-"""
+"""``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds."""
 
 import argparse
 import shlex
+import textwrap
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcvx.arguments import positive, whole
-from dpcvx.commands.named_sets import decision_set, loss_set
+from dpcvx.commands.named_sets import decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
-
-if TYPE_CHECKING:
-    from dpcvx.studies.price.grid import Grid
+from dpcvx.studies.price import HARD, price_of_privacy
+from dpcvx.studies.price.budget import affordable_horizons
+from dpcvx.studies.price.comparison import Comparison
+from dpcvx.studies.settings import SETTINGS
 
 HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
-_SETTINGS = {"full-information": "full information", "bandit": "bandit"}
+_SETTINGS = {setting.replace(" ", "-"): setting for setting in SETTINGS}  # by the words of the command line
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = f"{__doc__}\n\n{textwrap.fill(explanation(), 120)}\n"
     parser.add_argument("set", metavar="SET", help="where decisions lie")
     parser.add_argument("losses", metavar="LOSSES", nargs="?", help="what a loss may be")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0], metavar="E")
@@ -43,14 +40,10 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.studies.price import HARD, price_of_privacy
-    from dpcvx.studies.price.budget import affordable_horizons
-    from dpcvx.studies.price.grid import Grid
-
     try:
         settings = [_SETTINGS[name] for name in arguments.setting]
         wanted = (arguments.epsilon, arguments.horizon or (1,), settings, HARD)
-        grid = Grid.checked(*wanted, arguments.replicas, arguments.seed, arguments.delta)
+        comparison = Comparison.checked(*wanted, arguments.replicas, arguments.seed, arguments.delta)
         whole(arguments.workers, "workers")
         positive(arguments.seconds, "--seconds")
     except ValueError as error:
@@ -64,26 +57,26 @@ def run(arguments: argparse.Namespace) -> str:
         raise InputError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
     try:
         if not arguments.horizon:
-            grid = replace(grid, horizons=affordable_horizons(X, Y, grid, arguments.seconds))
-        found = price_of_privacy(X, Y, workers=arguments.workers, folder=arguments.folder, **grid.arguments())
+            comparison = replace(comparison, horizons=affordable_horizons(X, Y, comparison, arguments.seconds))
+        found = price_of_privacy(X, Y, workers=arguments.workers, folder=arguments.folder, **comparison.arguments())
     except (DpcvxError, OverflowError) as error:
         raise InputError(" ".join(str(error).split())) from error
     except OSError as error:
         raise InputError(f"The rows cannot be kept in {arguments.folder}: {error.strerror or error}.") from error
     if arguments.output is None:
         return str(found)
-    from dpcvx.report.price_page import price_page
+    from dpcvx.report.price_page import price_page  # matplotlib is loaded only for a report
 
     with writing("report", arguments.output):
-        price_page(found, X, Y, grid, _command(arguments, grid)).write(arguments.output)
+        price_page(found, X, Y, comparison, _command(arguments, comparison)).write(arguments.output)
     return f"{found}\n\nReport: {arguments.output}"
 
 
-def _command(arguments: argparse.Namespace, grid: "Grid") -> str:
+def _command(arguments: argparse.Namespace, comparison: Comparison) -> str:
     """The call that measures the same again, whatever the speed of the machine."""
     words = ["dpcvx", "price", arguments.set, *([arguments.losses] if arguments.losses else [])]
-    words += ["--epsilon", *map(str, grid.epsilons)]
-    words += ["--horizon", *map(str, grid.horizons), "--setting", *arguments.setting]
-    words += ["--delta", str(grid.delta)] if grid.delta else []
-    words += ["--replicas", str(grid.replicas), "--seed", str(grid.seed), "--output", str(arguments.output)]
+    words += ["--epsilon", *map(str, comparison.epsilons)]
+    words += ["--horizon", *map(str, comparison.horizons), "--setting", *arguments.setting]
+    words += ["--delta", str(comparison.delta)] if comparison.delta else []
+    words += ["--replicas", str(comparison.replicas), "--seed", str(comparison.seed), "--output", str(arguments.output)]
     return shlex.join(words)

@@ -1,4 +1,7 @@
-"""``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory."""
+"""``dpcvx tables``: measure the two tables of the paper, with fitted exponents beside those of the theory.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import argparse
 import tempfile
@@ -6,6 +9,8 @@ from pathlib import Path
 
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
+from dpcvx.experiments.sweep.folder import SweepError
+from dpcvx.studies.paper_tables import FULL, QUICK, paper_tables, render
 
 HELP = "measure the two tables of the paper, with fitted exponents beside those of the theory"
 
@@ -22,9 +27,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    from dpcvx.experiments.sweep.folder import SweepError
-    from dpcvx.studies.paper_tables import FULL, QUICK, paper_tables, render
-
     if arguments.workers is not None and arguments.workers < 1:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}.")
     scale = QUICK if arguments.quick else FULL

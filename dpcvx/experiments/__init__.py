@@ -1,1 +1,1 @@
-"""Experiments: pictures and measurements of what was declared."""
+"""Tools for experiments: simulations, sweeps, loss sequences, fitted exponents, and how results are shown."""

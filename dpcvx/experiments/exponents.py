@@ -9,7 +9,7 @@ import numpy as np
 from dpcvx.arguments import share, whole
 from dpcvx.arrays import Array
 
-_DRAWS = 1000  # of the bootstrap
+_DRAWS = 1000  # samples of the bootstrap
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,18 @@ def fit_exponent(
 ) -> Exponent:
     """The exponent a of mean regret = c size^a divide(size), by least squares on logarithms.
 
-    Every size has the weight that its error deserves: that of its mean over the replicas, plus a lack of fit common to
-    all sizes, as far as the residuals exceed what the replicas explain. The interval is a bootstrap over replicas, to
-    which the lack of fit adds with the Student law of its k - 2 degrees of freedom. So few sizes that are not on a line
-    give a wide interval; two sizes are always on one, and their interval speaks of the replicas alone.
+    A size weighs the more the smaller its error is. The error has two parts: that of the mean over the replicas, and a
+    lack of fit, the same for all sizes, by which the residuals exceed what the replicas explain. The interval is a
+    bootstrap over replicas, to which the lack of fit adds with the Student law of its k - 2 degrees of freedom. So a
+    few sizes that are not on a line give a wide interval. Two sizes are always on a line: their interval reflects the
+    replicas alone.
 
     Args:
         sizes: the values of T, or of what else regret grows with; at least 2 different ones.
-        samples: the regrets of independent replicas, an array for each size; one alone counts as exact.
+        samples: the regrets of independent replicas, an array for each size; a single replica counts as exact.
         divide: a factor of the law that is known, such as sqrt(ln T).
-        level: of the interval.
-        seed: of the bootstrap.
+        level: the probability with which the interval holds the true exponent.
+        seed: for the bootstrap.
 
     Raises:
         ValueError: where there are fewer than 2 sizes, or mean regret is not positive, whose logarithm is then unknown.
@@ -104,7 +105,7 @@ def _slopes(x: Array, variances: Array) -> Array:
 
 
 def _misfit(x: Array, y: Array, errors: Array) -> float:
-    """The standard deviation of y from a line as far as the errors do not explain it."""
+    """The standard deviation of y from a line, less what the errors explain of it."""
     if len(x) == 2:
         return 0.0
     A = np.column_stack([np.ones(len(x)), x])

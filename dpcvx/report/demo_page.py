@@ -12,12 +12,12 @@ from dpcvx.report.figures import figure, side_by_side
 from dpcvx.report.page import Page, preformatted, table
 from dpcvx.report.sections import certificate, declaration, reproduce
 from dpcvx.studies import town
-from dpcvx.studies.demo import EPSILON, EPSILONS, SETTINGS, Findings
+from dpcvx.studies.demo import EPSILON, EPSILONS, PRICE_HEADER, Findings
+from dpcvx.studies.settings import SETTINGS
 
 _SIZE = (4.4, 3.2)
 _FIRST = 32  # round from which on regret is drawn
 _LEAST = 1e-9  # of what is drawn on a logarithmic axis
-PRICE_HEADER = ("epsilon", "full information", "proved bound", "bandit feedback", "proved bound")
 
 
 def demo_page(found: Findings, command: str) -> Page:
@@ -64,7 +64,7 @@ def demo_page(found: Findings, command: str) -> Page:
     page.add(
         "What privacy costs",
         f"Regret per trip, in the time that the slowest road can take. The best fixed route costs {found.best:.3f} a "
-        f"trip, and who learns nothing and drives the center of the set pays {found.aimless - found.best:.3f} more. "
+        f"trip, and the idle player, who stays at the center of the set, pays {found.idle:.3f} more. "
         "Proved bounds hold for all losses there are; one above that says little about so few trips.",
         table(
             PRICE_HEADER, _unbroken(found.price()), caption=f"Simulation: mean over {replicas} runs ± standard error"
@@ -94,8 +94,8 @@ def _regrets(found: Findings, setting: str) -> Html:
     ax.legend(fontsize=8, loc="lower left", frameon=False)
     return figure(
         drawn,
-        alternative=f"Regret per trip over rounds with {setting}, both logarithmic. In the end {'; '.join(ends)}.",
-        caption=f"Regret per trip with {setting}.",
+        alternative=f"Regret per trip over rounds, {setting}, both logarithmic. In the end {'; '.join(ends)}.",
+        caption=f"Regret per trip, {setting}.",
     )
 
 

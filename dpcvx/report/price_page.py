@@ -10,15 +10,16 @@ from dpcvx.report.page import Page, table
 from dpcvx.report.sections import certificate, declaration, reproduce
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy
+from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.price.contenders import PRIVATE, WITHOUT
-from dpcvx.studies.price.grid import Grid
 from dpcvx.studies.price.result import LEGEND
+from dpcvx.studies.settings import BANDIT
 
 _PANEL = (5.0, 4.2)  # inches
 
 
-def price_page(found: PriceOfPrivacy, X: DecisionSet, Y: LossSet, grid: Grid, command: str) -> Page:
-    """The page on what was found for X, Y and the grid; `command` makes it again."""
+def price_page(found: PriceOfPrivacy, X: DecisionSet, Y: LossSet, comparison: Comparison, command: str) -> Page:
+    """The page on what was found for X, Y and the comparison; `command` makes it again."""
     first, *sentences = found.recommendation.splitlines()
     page = Page("The price of privacy", f"Decisions in the {X.name}, losses in the {Y.name}.")
     page.add("Recommendation", *sentences, first)
@@ -31,7 +32,7 @@ def price_page(found: PriceOfPrivacy, X: DecisionSet, Y: LossSet, grid: Grid, co
     page.add(
         "What a learner promises",
         "All curves above are simulations. This is what a learner without a seed claims.",
-        *(certificate(_claim(X, Y, grid, setting)) for setting in found.settings),
+        *(certificate(_claim(X, Y, comparison, setting)) for setting in found.settings),
     )
     return page.add("To get this report again", reproduce([command]))
 
@@ -51,9 +52,9 @@ def _picture(found: PriceOfPrivacy, setting: str) -> Html:
     )
 
 
-def _claim(X: DecisionSet, Y: LossSet, grid: Grid, setting: str) -> Certificate:
+def _claim(X: DecisionSet, Y: LossSet, comparison: Comparison, setting: str) -> Certificate:
     """The certificate of the private learner over the longest horizon, at the epsilon nearest to 1."""
-    epsilon = min(grid.epsilons, key=lambda one: abs(one - 1))
-    if setting == "bandit":
-        return private_bandit(X, Y, grid.horizons[-1], epsilon).certificate
-    return FTRL(X, Y, grid.horizons[-1], epsilon, grid.delta).certificate
+    epsilon = min(comparison.epsilons, key=lambda one: abs(one - 1))
+    if setting == BANDIT:
+        return private_bandit(X, Y, comparison.horizons[-1], epsilon).certificate
+    return FTRL(X, Y, comparison.horizons[-1], epsilon, comparison.delta).certificate

@@ -37,7 +37,7 @@ def declaration(declared: DecisionSet | LossSet) -> Html:
 
 
 def certificate(claimed: Certificate, of: str = "") -> Html:
-    """A certificate under a heading that says what it is of; that of a simulation says that it claims nothing."""
+    """A certificate under a heading, which may say of what it is; that of a simulation says that it claims nothing."""
     title = f"{claimed.title}{f': {of}' if of else ''}"
     return Html(f"<h3>{markup.text(title)}</h3>{table((), claimed.rows(), label=title)}")
 

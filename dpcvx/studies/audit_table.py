@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.audit import bits
 from dpcvx.privacy.audit.density import certify, padded_tree_ratio
 from dpcvx.privacy.audit.likelihood import exact_view
@@ -236,14 +237,10 @@ def render(rows: list[Row]) -> str:
     cells: dict[bool, list[tuple[str, ...]]] = {True: [head], False: [head]}
     for row in rows:
         cells[row.shipped].append(row.cells())
-    widths = [max(len(line[i]) for part in cells.values() for line in part) for i in range(len(head))]
-
-    def align(text: str, width: int, side: str) -> str:
-        return f"{text:{side}{width}}"
+    columns = TextTable.fitting(cells[True] + cells[False], _ALIGNED)
 
     def lines(part: list[tuple[str, ...]]) -> str:
-        rows = (zip(line, widths, _ALIGNED, strict=True) for line in part)
-        return "\n".join("  ".join(align(*cell) for cell in row).rstrip() for row in rows)
+        return "\n".join(line.rstrip() for line in columns.lines(part))
 
     wrong = [row.name for row in rows if not row.as_expected]
     summary = "Every shipped mechanism holds its claim and every broken one is flagged."

@@ -2,9 +2,12 @@
 
 import math
 
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.counters import Toeplitz, codeword_shape, tree_levels
 from dpcvx.privacy.counters.toeplitz import factors
 from dpcvx.privacy.factorisation import prefix_lower_bound
+
+_COLUMNS = TextTable("<<><>", (32, 9, 12, 16, 20), between=" ", indent="  ")
 
 
 def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:
@@ -31,12 +34,9 @@ def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:
 
 def table(horizon: int) -> str:
     """The rows as text."""
-    lines = [
-        f"Standard deviation of one coordinate of a prefix, horizon {horizon}",
-        f"  {'counter':32s} {'noise':9s} {'deviation':>12s} {'unit':16s} {'over the lower bound':>20s}",
-    ]
+    lines = [("counter", "noise", "deviation", "unit", "over the lower bound")]
     for name, unit, value, ratio in rows(horizon):
         noise = "Laplace" if unit.startswith("D1") else "Gaussian"
-        over = "" if ratio is None else f"{ratio:.4f}"
-        lines.append(f"  {name:32s} {noise:9s} {value:12.4g} {unit:16s} {over:>20s}")
-    return "\n".join(lines)
+        lines.append((name, noise, f"{value:.4g}", unit, "" if ratio is None else f"{ratio:.4f}"))
+    title = f"Standard deviation of one coordinate of a prefix, horizon {horizon}"
+    return "\n".join([title, *_COLUMNS.lines(lines)])

@@ -1,4 +1,4 @@
-"""The main job on an embedded default: learn routes through a small town, with and without privacy."""
+"""The demo: learn routes through a small town, with and without privacy, and measure what privacy costs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,21 +9,24 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses import from_array
-from dpcvx.experiments.simulation import Simulation, simulate
+from dpcvx.experiments.simulation import simulate
+from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.learners import FTRL, Exp2, private_bandit
 from dpcvx.privacy import Certificate
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies import town
+from dpcvx.studies.idle import idle_regret
+from dpcvx.studies.settings import BANDIT, FULL_INFORMATION, SETTINGS
 
 EPSILONS = (None, 3.0, 1.0, 0.3)  # None is without privacy
-EPSILON = 1.0  # of the learners that are certified and drawn
-SETTINGS = ("full information", "bandit feedback")
-STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS))  # of which `run` tells
+EPSILON = 1.0  # of the learners whose certificates are shown and whose drivers are drawn
+PRICE_HEADER = ("epsilon", FULL_INFORMATION, "proved bound", BANDIT, "proved bound")  # of `Findings.price`
+STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS))  # so often `run` tells what it does
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is computed: rounds, replicas of each simulation, rounds that are played with exact noise."""
+    """How much is computed: rounds, replicas of each simulation, and rounds that are played with exact noise."""
 
     horizon: int = 8192
     replicas: int = 10
@@ -40,7 +43,8 @@ class Findings:
     Attributes:
         routes, times, losses: the declared sets, and the travel times (horizon, roads) that were played against.
         certificates: of learners without a seed after `size.secure_rounds` rounds, for each setting.
-        flows: with full information, without privacy and with, the mean action before the accident and in the end.
+        flows: with full information, for no privacy (None) and for `EPSILON`, the mean action before the accident and
+            that in the end.
         runs: simulations for each setting and epsilon.
     """
 
@@ -58,9 +62,9 @@ class Findings:
         return -float(self.routes.support(-self.losses.mean(axis=0)))
 
     @property
-    def aimless(self) -> float:
-        """What a trip costs for who plays the center of the set and learns nothing."""
-        return float(self.losses.mean(axis=0) @ self.routes.center)
+    def idle(self) -> float:
+        """How much more a trip costs the idle player, who never learns."""
+        return idle_regret(self.routes, self.losses.mean(axis=0))
 
     def price(self) -> list[tuple[str, ...]]:
         """For each epsilon and setting: mean regret a trip with its standard error, and the proved bound."""
@@ -76,14 +80,20 @@ class Findings:
 
 
 def learner(setting: str, epsilon: float | None, X: DecisionSet, Y: LossSet, horizon: int) -> Any:
-    """Full information: FTRL. Bandit feedback: what has the smallest proved bound; Exp2 where there is no privacy."""
-    if setting == "full information":
+    """With full information FTRL; as a bandit the learner with the smallest proved bound, or Exp2 without privacy."""
+    if setting == FULL_INFORMATION:
         return FTRL(X, Y, horizon, epsilon)
     return Exp2(X, Y, horizon) if epsilon is None else private_bandit(X, Y, horizon, epsilon)
 
 
 def run(size: Size, tell: Callable[[str], None], progress: bool | None = None) -> Findings:
-    """Play all learners; `tell` hears what is being done, and every simulation shows a bar where `progress` says so."""
+    """Play all learners.
+
+    Args:
+        size: how much is computed.
+        tell: called with a sentence at the beginning of each of the `STAGES`.
+        progress: whether every simulation shows a progress bar; see `simulate`.
+    """
     tell("Declaring the routes and what travel times may be")
     X, Y, losses = town.routes(), town.times(), town.travel_times(size.horizon)
     make = partial(learner, X=X, Y=Y, horizon=size.horizon)
@@ -95,14 +105,14 @@ def run(size: Size, tell: Callable[[str], None], progress: bool | None = None) -
     for setting in SETTINGS:
         for epsilon in EPSILONS:
             tell(f"Simulating {setting}, {_privacy(epsilon)}")
-            alike = setting == "full information" and epsilon is None  # nothing is drawn: one run is all there is
+            alike = setting == FULL_INFORMATION and epsilon is None  # no noise: all runs would be the same
             runs[setting, epsilon] = simulate(
                 make(setting, epsilon), from_array(losses), 1 if alike else size.replicas, progress=progress
             )
     flows = {}
     for epsilon, replicas in ((None, 1), (EPSILON, min(4, size.replicas))):
         tell(f"Following the drivers through the accident, {_privacy(epsilon)}")
-        player = make("full information", epsilon).simulated(replicas, 0)
+        player = make(FULL_INFORMATION, epsilon).simulated(replicas, 0)
         flows[epsilon] = around_accident(play(player, losses)[1])
     return Findings(size, X, Y, losses, certificates, flows, runs)
 
@@ -114,7 +124,7 @@ def around_accident(actions: Array) -> tuple[Array, Array]:
 
 
 def play(player: Any, losses: Array) -> tuple[Any, Array]:
-    """The learner after these rounds, and its actions, of replicas their mean."""
+    """Play these rounds; the learner afterwards, and its actions (the mean of them where there are replicas)."""
     actions = []
     for loss in losses:
         action = player.act()

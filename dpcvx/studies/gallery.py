@@ -14,11 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from numpy.typing import NDArray
 
-from dpcvx import DecisionSet
-
-Array = NDArray[np.float64]
+from dpcvx.arrays import Array
+from dpcvx.experiments.text_table import TextTable
+from dpcvx.sets import DecisionSet
 
 OUTLINE, FILL, ELLIPSE = "#1f3b57", "#e8eef4", "#d1603d"
 
@@ -89,11 +88,11 @@ def declare_all() -> list[Exhibit]:
 def table(exhibits: Iterable[Exhibit]) -> str:
     """Return what was derived of each set as a table, one line for each."""
     header = ("set", "N", "dim", "nu", "widest side", "max |x|", "ms to declare")
-    lines = [header]
+    rows = []
     for exhibit in exhibits:
         declared = exhibit.set
         lower, upper = declared.bounding_box()
-        lines.append(
+        rows.append(
             (
                 exhibit.title,
                 f"{declared.size}",
@@ -104,15 +103,8 @@ def table(exhibits: Iterable[Exhibit]) -> str:
                 f"{1e3 * exhibit.seconds:.0f}",
             )
         )
-    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
-    rows = [
-        "  ".join(
-            cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
-    rows.insert(1, "  ".join("-" * w for w in widths))
-    return "\n".join(rows)
+    columns = TextTable.fitting([header, *rows], "<>>>>>>")
+    return "\n".join([columns.line(header), columns.rule(), *columns.lines(rows)])
 
 
 def draw(exhibits: Iterable[Exhibit], path: Path) -> None:

@@ -1,7 +1,8 @@
 """The paper's private bandit with its own constants, and what it really guarantees.
 
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 Its noise is scaled to the largest feedback, which protects a loss that is taken away ("zero-out"). By its own
-definition a loss is replaced, and the noise then guarantees as many times epsilon as one moves the feedback further.
+definition a loss is replaced, which can move the feedback by more; by that factor the guaranteed epsilon is larger.
 """
 
 import math

@@ -1,8 +1,11 @@
 """When privacy is free: the epsilon at which the price of the noise equals the regret of learning itself.
 
-The regret of FTRL is at most its learning part plus E max <Z, x> over the set. Above the threshold the second is the
-smaller one.
+The regret of FTRL is at most its learning part plus E max <Z, x> over the set, Z being the noise on a prefix. Above the
+threshold the second is the smaller one.
 """
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import DecisionSet
 
 _DRAWS = 4000
-_RANGE = (1e-6, 500.0)  # of epsilon
+_SEARCHED = (1e-6, 500.0)  # epsilons between which `free_epsilon` looks
 
 
 def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -> float:
@@ -27,27 +30,48 @@ def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -
     return float(np.mean(decision_set.support(draws)))
 
 
-def free_epsilon(learner: FTRL) -> float:
-    """The epsilon at which the price of noise equals the learning part of the learner's bound.
+def crossing(price: Callable[[float], float], learning: float, searched: tuple[float, float]) -> float:
+    """The epsilon at which a price that falls with epsilon equals what learning costs, to a thousandth.
 
     Args:
-        learner: a private learner with a known horizon; its other settings are kept, epsilon is searched for.
+        price: of an epsilon.
+        learning: what learning costs.
+        searched: the least and the largest epsilon that are looked at; 0 is returned where the price is no higher than
+            learning even at the least, and infinity where it is higher even at the largest.
     """
+    if price(searched[1]) > learning:
+        return math.inf
+    if price(searched[0]) <= learning:
+        return 0.0
+    low, high = (math.log(end) for end in searched)
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if price(math.exp(middle)) > learning else (low, middle)
+    return math.exp(high)
+
+
+def free_epsilon(make: Callable[[float], FTRL]) -> float:
+    """The epsilon at which the price of noise equals the learning part of a learner's bound.
+
+    Args:
+        make: the learner for an epsilon, over a known number of rounds; give it a seed, since many are made.
+
+    Raises:
+        ValueError: where the learner has no horizon or no bound, or there is no such epsilon.
+    """
+    learner = make(1.0)
     if learner.horizon is None:
         raise ValueError("free_epsilon needs a learner with a known horizon.")
-    bound = learner.regret_bound
-    if bound is None:
+    if learner.regret_bound is None:
         raise ValueError("The learner has no proved bound to compare with.")
 
     def price(epsilon: float) -> float:
-        noise = learner.with_epsilon(epsilon).noise
+        noise = make(epsilon).noise
         return 0.0 if noise is None else mean_maximum(learner.decision_set, noise)
 
-    ends = [price(end) > bound.learning for end in _RANGE]
-    if ends != [True, False]:
-        raise ValueError(f"No epsilon between {_RANGE[0]:g} and {_RANGE[1]:g} makes noise and learning cost the same.")
-    low, high = (float(np.log(end)) for end in _RANGE)
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if price(float(np.exp(middle))) > bound.learning else (low, middle)
-    return float(np.exp(high))
+    found = crossing(price, learner.regret_bound.learning, _SEARCHED)
+    if not 0 < found < math.inf:
+        raise ValueError(
+            f"No epsilon between {_SEARCHED[0]:g} and {_SEARCHED[1]:g} makes noise and learning cost the same."
+        )
+    return found

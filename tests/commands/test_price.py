@@ -6,8 +6,9 @@ from html import escape
 import numpy as np
 import pytest
 
+from decision_sets import NAMED
 from dpcvx.cli import main
-from dpcvx.commands.named_sets import SETS, decision_set, loss_set
+from dpcvx.commands.named_sets import decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 
 MINE = """
@@ -99,14 +100,12 @@ def test_a_read_only_folder_is_seen_before_anything_is_computed(tmp_path, capsys
     assert not list(tmp_path.iterdir())
 
 
-NUMBERS = {"capped_simplex": "4,2", "entropy_ball": "3,0.5", "nuclear_ball": "2,2", "spectral_ball": "2,2"}
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_every_named_set_has_usual_losses(name):
-    word = f"{name}:{NUMBERS.get(name, 3)}"
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_set_has_an_example_and_usual_losses(name):
+    word = f"{name}:{NAMED[name].example}"
     X = decision_set(word)
     assert loss_set(None, word, X).shape == X.shape
+    assert word in explanation()
 
 
 def test_losses_are_named_by_their_sizes(mine):

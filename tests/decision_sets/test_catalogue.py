@@ -1,5 +1,6 @@
 """Every set of the catalogue: its dimension and parameter, and its own linear oracle against the generic one."""
 
+import inspect
 import pickle
 import sys
 from collections.abc import Callable
@@ -38,6 +39,7 @@ WITHOUT_VERTEX_SAMPLER = [
     "entropy ball",
     "KL ball",
 ]
+FUNCTIONS = {name for name, value in vars(ds).items() if inspect.isfunction(value) and not name.startswith("loss_")}
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def without_extras(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DecisionS
 
     def make(name: str) -> DecisionSet:
         with monkeypatch.context() as patch:
-            for module in {sys.modules[getattr(ds, function).__module__] for function in ds.__all__}:
+            for module in {sys.modules[getattr(ds, function).__module__] for function in FUNCTIONS}:
                 patch.setattr(module, "DecisionSet", plain)
             return CATALOGUE[name][0]()
 
@@ -117,4 +119,4 @@ def test_a_pickled_set_gives_the_same_answers(name):
 
 def test_every_function_of_the_catalogue_is_tried_here():
     tried = {name for make, _, _ in CATALOGUE.values() for name in make.__code__.co_names}
-    assert set(ds.__all__) <= tried
+    assert tried >= FUNCTIONS

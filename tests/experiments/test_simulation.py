@@ -283,22 +283,6 @@ def test_the_progress_bar_is_for_terminals(monkeypatch, capsys):
         assert terminal.getvalue().endswith("\n") == shown
 
 
-def test_the_progress_bar_tells_the_time_left(monkeypatch):
-    terminal, now = Terminal(), [0.0]
-    monkeypatch.setattr(simulation.time, "monotonic", lambda: now[0])
-    with simulation.ProgressBar(1000, terminal) as bar:
-        now[0] = 100.0
-        bar.show(250)
-        assert " 25 %  250/1000  5:00 left" in terminal.getvalue()
-        written = len(terminal.getvalue())
-        now[0] = 100.1
-        bar.show(251)
-        assert len(terminal.getvalue()) == written
-        now[0] = 20_000.0
-        bar.show(500)
-        assert "5:33:20 left" in terminal.getvalue()
-
-
 KILL_AND_RESUME = """
 import os, signal, sys
 from pathlib import Path

@@ -14,10 +14,7 @@ from dpcvx.studies import bandit_prices
 from dpcvx.studies.bandit_prices.contests import (
     Contest,
     ContestRow,
-    arms,
-    ball,
     choices,
-    cube,
     extreme,
     flows,
     hardest,
@@ -25,6 +22,7 @@ from dpcvx.studies.bandit_prices.contests import (
 from dpcvx.studies.bandit_prices.growth import EXPECTED, arm_growth, ball_growth
 from dpcvx.studies.bandit_prices.report import growth_table, price_table
 from dpcvx.studies.bandit_prices.tables import ARM_LEARNERS, arm_row, arm_rows, batch_rows, cube_rows, noise_rows
+from dpcvx.studies.playing_sets import arms, ball, cube
 
 TINY = replace(
     bandit_prices.QUICK,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpcvx.studies import demo, town
-from dpcvx.studies.demo import EPSILON, EPSILONS, SETTINGS, Size
+from dpcvx.studies.demo import EPSILON, EPSILONS, Size
+from dpcvx.studies.settings import SETTINGS
 
 SIZE = Size(horizon=90, replicas=3, secure_rounds=4)
 
@@ -60,10 +61,10 @@ def test_simulations_claim_nothing_and_cover_both_settings_with_and_without_priv
 def test_the_price_table_shows_the_regret_of_the_runs(found):
     rows = found.price()
     assert [row[0] for row in rows] == ["none", "3", "1", "0.3"]
-    run = found.runs["bandit feedback", 1.0]
+    run = found.runs["bandit", 1.0]
     assert rows[2][3].startswith(f"{run.final / 90:.3f} ±") and rows[2][4] == f"{run.bound.total / 90:.3f}"
     assert "±" not in rows[0][1]  # nothing is drawn there
-    assert found.best < found.aimless
+    assert found.idle == pytest.approx(found.losses.mean(axis=0) @ found.routes.center - found.best) and found.idle > 0
 
 
 def test_flows_are_mixtures_of_routes(found):

@@ -12,24 +12,24 @@ from dpcvx.experiments.exponents import Exponent, fit_exponent
 from dpcvx.studies import paper_tables as pt
 from dpcvx.studies.paper_tables import bandits, full_information
 from dpcvx.studies.paper_tables.columns import Fit, Planner, Point, bandit_fits, dear, free, full_information_fits
-from dpcvx.studies.paper_tables.grid import doublings, grid_of
-from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Promise, promise, sets
+from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Promise, promise
+from dpcvx.studies.paper_tables.ranges import doublings, ranges_of
 from dpcvx.studies.paper_tables.rows import PlannedRow, guaranteed, plan, table
 from dpcvx.studies.paper_tables.runs import regrets
 
 FULL_INFORMATION, BANDITS = pt.LAYOUTS
-EXPERTS, SPHERE, CUBE, WIDE_CUBE = full_information.SETTINGS
-BALL, ARMS = bandits.SETTINGS
-TINY = {"": pt.Grid(16.0, 3, doublings(6, 8), 2**8, (2, 3, 4), 6)}
+EXPERTS, SPHERE, CUBE, WIDE_CUBE = full_information.PROBLEMS
+BALL, ARMS = bandits.PROBLEMS
+TINY = {"": pt.Ranges(16.0, 3, doublings(6, 8), 2**8, (2, 3, 4), 6)}
 
 
-def layout_of(setting):
-    """The table of a setting."""
-    return BANDITS if setting in bandits.SETTINGS else FULL_INFORMATION
+def layout_of(problem):
+    """The table of a problem."""
+    return BANDITS if problem in bandits.PROBLEMS else FULL_INFORMATION
 
 
-def planner(setting, name, scale=pt.QUICK):
-    return Planner(setting, setting.method(name), grid_of(scale, setting.name))
+def planner(problem, name, scale=pt.QUICK):
+    return Planner(problem, problem.method(name), ranges_of(scale, problem.name))
 
 
 # plans
@@ -39,9 +39,9 @@ def planner(setting, name, scale=pt.QUICK):
 def test_the_exponent_in_T_is_fitted_where_the_term_of_the_noise_is_below_half_of_the_square_root(name):
     planned = planner(EXPERTS, name)
     fit = planned.in_horizon("altdrift", free)
-    X, Y = sets(EXPERTS.declare, planned.grid.size)
-    for T in planned.grid.horizons:
-        bound = planned.method.make(X, Y, T, planned.grid.epsilon).regret_bound
+    X, Y = EXPERTS.declare(planned.ranges.size)
+    for T in planned.ranges.horizons:
+        bound = planned.method.make(X, Y, T, planned.ranges.epsilon).regret_bound
         inside = bound.privacy <= bound.learning / 2
         assert not fit.points or (float(T) in fit.sizes) == inside
     assert fit.points or fit.reason.startswith("needs T >= 2^")
@@ -51,19 +51,19 @@ def test_where_T_is_too_small_the_plan_says_from_where_on_it_is_not():
     planned = planner(EXPERTS, "paper, corrected")
     reason = planned.in_horizon("altdrift", free).reason
     needed = int(reason.removeprefix("needs T >= 2^"))
-    longer = replace(planned, grid=replace(planned.grid, horizons=doublings(10, needed)))
+    longer = replace(planned, ranges=replace(planned.ranges, horizons=doublings(10, needed)))
     assert len(longer.in_horizon("altdrift", free).points) == 4
-    shorter = replace(planned, grid=replace(planned.grid, horizons=doublings(10, needed - 1)))
+    shorter = replace(planned, ranges=replace(planned.ranges, horizons=doublings(10, needed - 1)))
     assert not shorter.in_horizon("altdrift", free).points
 
 
 def test_prices_are_fitted_where_noise_costs_more_than_learning():
-    for setting, name in ((EXPERTS, "earlier: step noise"), (CUBE, "ours")):
-        _, *prices = full_information_fits(planner(setting, name))
+    for problem, name in ((EXPERTS, "earlier: step noise"), (CUBE, "ours")):
+        _, *prices = full_information_fits(planner(problem, name))
         for fit in prices:
             assert len(fit.points) >= 3 and len(fit.less) == len(fit.points)
             for point, less in zip(fit.points, fit.less, strict=True):
-                told = promise(setting, setting.method(name), point.size, point.epsilon, point.horizon)
+                told = promise(problem, problem.method(name), point.size, point.epsilon, point.horizon)
                 assert told.price >= told.learning and told.total <= told.largest / 2
                 assert less.method == NON_PRIVATE and (less.size, less.horizon) == (point.size, point.horizon)
 
@@ -71,7 +71,7 @@ def test_prices_are_fitted_where_noise_costs_more_than_learning():
 def test_vacuous_bounds_do_not_count():
     assert not Promise(total=6.0, learning=5.9, largest=10.0).meaningful
     assert not free(Promise(total=6.0, learning=5.9, largest=10.0)) and free(Promise(6.0, 5.9, 12.0))
-    small = {"": pt.Grid(0.01, 5, doublings(6, 8), 2**8, (3, 5, 8), 4)}
+    small = {"": pt.Ranges(0.01, 5, doublings(6, 8), 2**8, (3, 5, 8), 4)}
     for fit in bandit_fits(planner(ARMS, "ours", small)):
         assert fit.reason.startswith("needs T >= 2^")
 
@@ -80,10 +80,10 @@ def test_vacuous_bounds_do_not_count():
 
 
 @pytest.mark.parametrize(
-    ("setting", "times"), [(EXPERTS, 2), (SPHERE, 2), (CUBE, 2), (WIDE_CUBE, 2), (BALL, 2), (ARMS, 2)]
+    ("problem", "times"), [(EXPERTS, 2), (SPHERE, 2), (CUBE, 2), (WIDE_CUBE, 2), (BALL, 2), (ARMS, 2)]
 )
-def test_the_papers_constants_guarantee_twice_epsilon_on_symmetric_losses(setting, times):
-    told = {m.name: guaranteed(setting, m, grid_of(TINY, "")) for m in setting.methods if m.make}
+def test_the_papers_constants_guarantee_twice_epsilon_on_symmetric_losses(problem, times):
+    told = {m.name: guaranteed(problem, m, ranges_of(TINY, "")) for m in problem.methods if m.make}
     assert told["paper, own constants"] == pytest.approx(16 * times, rel=1e-4)
     assert told["paper, corrected"] == pytest.approx(16, rel=1e-4) == told["ours"]
     assert told[NON_PRIVATE] is None
@@ -92,11 +92,11 @@ def test_the_papers_constants_guarantee_twice_epsilon_on_symmetric_losses(settin
 # fits and text
 
 
-def planted(setting, names, law):
-    """A layout of one setting with results that follow a law of (T, epsilon, N)."""
-    methods = tuple(setting.method(name) for name in names)
-    chosen = replace(setting, methods=methods)
-    layout = replace(layout_of(setting), settings=(chosen,))
+def planted(problem, names, law):
+    """A layout of one problem with results that follow a law of (T, epsilon, N)."""
+    methods = tuple(problem.method(name) for name in names)
+    chosen = replace(problem, methods=methods)
+    layout = replace(layout_of(problem), problems=(chosen,))
     rows = plan(layout, pt.QUICK)
     rng = np.random.default_rng(0)
     points = {point for row in rows for point in row.points()}
@@ -140,16 +140,16 @@ def test_text_fits_in_120_columns_and_says_what_was_not_run():
         regrets = (123456.0, 54321.0)[: len(layout.losses)]
         sections[layout] = tuple(
             pt.Section(
-                setting.name,
-                setting.stated,
-                setting.steady,
-                grid_of(pt.FULL, setting.name),
+                problem.name,
+                problem.stated,
+                problem.steady,
+                ranges_of(pt.FULL, problem.name),
                 tuple(
                     pt.Row(m.name, 1.52, regrets, cells) if m.make else pt.Row(m.name, None, (), (), m.reason)
-                    for m in setting.methods
+                    for m in problem.methods
                 ),
             )
-            for setting in layout.settings
+            for problem in layout.problems
         )
     text = pt.render(tuple(pt.Table(k.title, k.losses, k.columns, own) for k, own in sections.items()))
     assert max(map(len, text.splitlines())) <= 120
@@ -163,7 +163,7 @@ def test_text_fits_in_120_columns_and_says_what_was_not_run():
 @pytest.mark.slow
 def test_tables_are_the_same_from_kept_runs_and_with_another_number_of_workers(tmp_path):
     chosen = replace(EXPERTS, methods=tuple(EXPERTS.method(name) for name in ("ours", NON_PRIVATE)))
-    layouts = (replace(FULL_INFORMATION, settings=(chosen,)),)
+    layouts = (replace(FULL_INFORMATION, problems=(chosen,)),)
     first = pt.paper_tables(TINY, tmp_path / "a", layouts=layouts, workers=2)
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").glob("*.csv")}
     assert files and pt.paper_tables(TINY, tmp_path / "a", layouts=layouts, workers=1) == first
@@ -192,18 +192,18 @@ def test_bad_input_is_one_sentence(tmp_path):
 # exponents
 
 
-def exponent_in_T(setting, name, last, first=10, replicas=32):
+def exponent_in_T(problem, name, last, first=10, replicas=32):
     """The exponent in T that the table shows, from runs of 2^first to 2^last rounds."""
-    grid = replace(grid_of(pt.QUICK, setting.name), horizons=doublings(first, last))
-    layout = layout_of(setting)
-    planned = Planner(setting, setting.method(name), grid)
+    ranges = replace(ranges_of(pt.QUICK, problem.name), horizons=doublings(first, last))
+    layout = layout_of(problem)
+    planned = Planner(problem, problem.method(name), ranges)
     fit = layout.fits(planned)[0]
     assert len(fit.points) >= 4
     shown = (fit.points[-1],)
-    row = PlannedRow(setting, planned.method, grid, shown, (fit, *[Fit(reason="-")] * (len(layout.columns) - 1)))
+    row = PlannedRow(problem, planned.method, ranges, shown, (fit, *[Fit(reason="-")] * (len(layout.columns) - 1)))
     results = {point: regrets(point, replicas) for point in fit.points}
-    chosen = replace(layout, settings=(replace(setting, methods=(planned.method,)),))
-    return table(chosen, [replace(row, setting=chosen.settings[0])], results).sections[0].rows[0].cells[0].exponent
+    chosen = replace(layout, problems=(replace(problem, methods=(planned.method,)),))
+    return table(chosen, [replace(row, problem=chosen.problems[0])], results).sections[0].rows[0].cells[0].exponent
 
 
 # Seeds are fixed. The deviation of every exponent from seed to seed was measured over four to ten seeds; all margins
@@ -211,11 +211,11 @@ def exponent_in_T(setting, name, last, first=10, replicas=32):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", [EXPERTS, SPHERE, CUBE], ids=lambda setting: setting.name)
-def test_regret_on_altdrift_grows_like_the_square_root(setting):
+@pytest.mark.parametrize("problem", [EXPERTS, SPHERE, CUBE], ids=lambda problem: problem.name)
+def test_regret_on_altdrift_grows_like_the_square_root(problem):
     for name in ("ours", "ours, delta = 1e-6", NON_PRIVATE):
         replicas = 256 if name == "ours" else 32  # Laplace noise moves the exponent more
-        assert 0.4 <= exponent_in_T(setting, name, last=15, replicas=replicas).value <= 0.65
+        assert 0.4 <= exponent_in_T(problem, name, last=15, replicas=replicas).value <= 0.65
 
 
 @pytest.mark.slow
@@ -232,8 +232,8 @@ def test_bandit_regret_grows_like_the_square_root_and_that_of_the_earlier_method
 def test_the_price_of_noise_on_every_step_grows_like_the_square_root_and_ours_hardly():
     values = {}
     for name in ("earlier: step noise", "ours"):
-        grid = replace(grid_of(pt.QUICK, "experts"), horizons=doublings(10, 14))
-        planned = Planner(EXPERTS, EXPERTS.method(name), grid)
+        ranges = replace(ranges_of(pt.QUICK, "experts"), horizons=doublings(10, 14))
+        planned = Planner(EXPERTS, EXPERTS.method(name), ranges)
         fit = planned.less_non_private(planned.price_in_horizon(EXPERTS.steady, dear))
         prices = [regrets(p, 32) - regrets(q, 1).mean() for p, q in zip(fit.points, fit.less, strict=True)]
         values[name] = fit_exponent(fit.sizes, prices).value

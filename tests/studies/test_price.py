@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -15,9 +16,9 @@ from dpcvx import FTRL, DecisionSet, Exp2, LossSet, PrivateBandit, private_bandi
 from dpcvx.experiments.losses import GENERATORS, const
 from dpcvx.studies.price import HARD, PriceRow, price_of_privacy
 from dpcvx.studies.price.budget import affordable_horizons
+from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.price.contenders import Contender
 from dpcvx.studies.price.free import bound_threshold, measured_threshold
-from dpcvx.studies.price.grid import Grid
 from dpcvx.studies.thresholds import free_epsilon
 
 
@@ -134,7 +135,7 @@ def test_the_epsilon_of_the_bounds_separates_free_from_not_free():
 def test_the_epsilon_of_the_bounds_is_that_of_the_thresholds():
     X, Y = ds.simplex(4), box_losses(4)
     for delta in (0.0, 1e-6):
-        expected = free_epsilon(FTRL(X, Y, 1000, 1.0, delta, seed=0))
+        expected = free_epsilon(partial(FTRL, X, Y, 1000, delta=delta, seed=0))
         assert bound_threshold(X, Y, "full information", 1000, delta).epsilon == pytest.approx(expected, rel=0.01)
 
 
@@ -186,8 +187,8 @@ def test_the_measured_epsilon_separates_under_other_seeds():
     alarm is far less likely than 1e-6.
     """
     X, Y, horizon = ds.cube(1), box_losses(1), 1024
-    grid = {"settings": "full information", "replicas": 100, "seed": 5}
-    epsilon = price_of_privacy(X, Y, (0.1, 0.2, 0.4, 0.8, 1.6), (horizon,), **grid).thresholds[0].epsilon
+    options = {"settings": "full information", "replicas": 100, "seed": 5}
+    epsilon = price_of_privacy(X, Y, (0.1, 0.2, 0.4, 0.8, 1.6), (horizon,), **options).thresholds[0].epsilon
 
     def worst(learner, replicas):
         runs = [
@@ -237,14 +238,14 @@ def test_own_losses_are_played():
 def test_workers_and_folders_give_the_same_rows(tmp_path):
     x = cp.Variable(2)
     triangle = DecisionSet(x, [x >= 0, x[0] + 2 * x[1] <= 1])
-    grid = {"epsilons": (1.0,), "horizons": (8,), "replicas": 2}
-    alone = price_of_privacy(triangle, box_losses(2), **grid)
-    shared = price_of_privacy(triangle, box_losses(2), **grid, workers=2, folder=tmp_path / "rows")
+    options = {"epsilons": (1.0,), "horizons": (8,), "replicas": 2}
+    alone = price_of_privacy(triangle, box_losses(2), **options)
+    shared = price_of_privacy(triangle, box_losses(2), **options, workers=2, folder=tmp_path / "rows")
     assert shared.rows == alone.rows and shared.recommendation == alone.recommendation
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "rows").glob("*.csv")}
-    price_of_privacy(triangle, box_losses(2), **grid, folder=tmp_path / "rows")
+    price_of_privacy(triangle, box_losses(2), **options, folder=tmp_path / "rows")
     assert files == {path: path.stat().st_mtime_ns for path in (tmp_path / "rows").glob("*.csv")}
-    other = price_of_privacy(triangle, box_losses(2, -2, 2), **grid, folder=tmp_path / "rows")
+    other = price_of_privacy(triangle, box_losses(2, -2, 2), **options, folder=tmp_path / "rows")
     assert other.rows != alone.rows  # another loss set is never answered from the same files
     assert len(list((tmp_path / "rows").glob("*.csv"))) == 2 * len(files)
 
@@ -301,9 +302,9 @@ def test_the_plot_puts_the_paper_at_the_epsilon_that_it_gives(found):
 
 def test_slow_learners_get_shorter_horizons():
     X, Y = ds.cube(1), box_losses(1)
-    grid = Grid.checked((1.0,), (1,), ("full information",), HARD, 2, 0, None)
-    assert affordable_horizons(X, Y, grid, 1e9) == (1024, 4096, 16384)
-    assert affordable_horizons(X, Y, grid, 0.0) == (16,)
+    comparison = Comparison.checked((1.0,), (1,), ("full information",), HARD, 2, 0, None)
+    assert affordable_horizons(X, Y, comparison, 1e9) == (1024, 4096, 16384)
+    assert affordable_horizons(X, Y, comparison, 0.0) == (16,)
 
 
 def test_a_declared_loss_set_of_another_shape_is_refused():

@@ -34,7 +34,7 @@ class Losses(ABC):
     def block(self, start: int, stop: int) -> Array:
         """The losses of rounds start, ..., stop - 1, counted from 0: an array (stop - start, *shape).
 
-        The same round has the same loss in whatever block it is asked for.
+        A round has the same loss in every block that contains it.
         """
         if not 0 <= start <= stop <= self.horizon:
             raise ValueError(f"block({start}, {stop}) is not within the {self.horizon} rounds of {self.name}.")
@@ -71,7 +71,7 @@ class Listed(Losses):
 
 
 class Stretched(Losses):
-    """Losses made in stretches of fixed length, of which the last one is kept."""
+    """Losses made in stretches of fixed length; the stretch that was asked for last is kept in memory."""
 
     def __init__(self, name: str, horizon: int, shape: tuple[int, ...]) -> None:
         super().__init__(name, horizon, shape)

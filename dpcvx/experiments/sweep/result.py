@@ -1,15 +1,16 @@
 """What a sweep found: its rows, their means, and how they are shown."""
 
-import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcvx import markup
+from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.sweep.folder import Row, SweepFolder, identity, read_rows
+from dpcvx.experiments.text_table import TextTable
 
-_LINES = 12  # of a printed table
+_LINES = 12  # settings in a printed table
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +35,7 @@ class SweepResult:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame of the rows."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas.") from error
-        return pandas.DataFrame(self.rows)
+        return data_frame(self.rows)
 
     def _table(self) -> tuple[str, list[str], list[list[str]]]:
         """The title, the header, and a few settings spread over all of them."""
@@ -51,9 +48,8 @@ class SweepResult:
 
     def __str__(self) -> str:
         title, names, lines = self._table()
-        widths = [max(len(cell) for cell in column) for column in zip(names, *lines, strict=True)]
-        table = ["  ".join(cell.rjust(width) for cell, width in zip(r, widths, strict=True)) for r in (names, *lines)]
-        return "\n".join([title, *table])
+        rows = [names, *lines]
+        return "\n".join([title, *TextTable.fitting(rows, ">" * len(names)).lines(rows)])
 
     def _repr_html_(self) -> str:
         title, names, lines = self._table()

@@ -4,7 +4,6 @@ import ast
 import hashlib
 import inspect
 import os
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcvx.arguments import whole
-from dpcvx.experiments.simulation import ProgressBar
+from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.sweep.folder import Row, Setting, SweepError, SweepFolder, described, identity
 from dpcvx.experiments.sweep.result import SweepResult
 from dpcvx.experiments.sweep.workers import Failure, cluster, local, packed, perform, plain
@@ -29,8 +28,8 @@ class Sweep:
             such dicts; what it returns must follow from its arguments alone. A text that looks like a number is read
             back as one, and an empty one as None. Every setting gets the same seeds, so differences between settings
             are paired; for independent noise derive a seed from all arguments.
-        settings: a dict of names and lists of values, of which all combinations are run, or a list of dicts. A value is
-            a number, a text, a truth value or None; anything else is to be named by one of these, and made in the task.
+        settings: a dict of names and lists of values, all combinations of which are run, or a list of dicts. A value is
+            a number, a text, a truth value or None; anything else has to be made in the task from such a value.
         seeds: how many, from 0 on, or which.
     """
 
@@ -65,13 +64,12 @@ class Sweep:
             whole(workers, "workers")
         files = SweepFolder(Path(folder))
         payload = packed(self.task)
-        show = sys.stderr.isatty() if progress is None else progress
         with local(workers) if scheduler is None else cluster(scheduler) as pool, files.opened(self._identity()):
             known = {identity(setting): list(files.rows(setting)) for setting in self.settings}
             missing = {key: set(self.seeds) - {row["seed"] for row in rows} for key, rows in known.items()}
             units = [(s, seed) for s in self.settings for seed in self.seeds if seed in missing[identity(s)]]
             futures = {pool.submit(perform, payload, dict(setting), seed): (setting, seed) for setting, seed in units}
-            with ProgressBar(len(units), sys.stderr if show else None) as bar:
+            with progress_bar(len(units), progress) as bar:
                 for count, future in enumerate(pool.as_completed(list(futures)), start=1):
                     setting, seed = futures.pop(future)
                     key = identity(setting)

@@ -35,7 +35,7 @@ Task = Callable[..., Any]
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-_IDLE_SECONDS = 60  # after which a local worker without work ends
+_IDLE_SECONDS = 60  # after so long without work a local worker ends
 _CONNECT_SECONDS = 10
 
 
@@ -51,8 +51,8 @@ class Pool:
 def local(workers: int | None) -> Iterator[Pool]:
     """Processes of this machine, by default one for each core, with one thread of linear algebra each.
 
-    Also one worker is a process, since the threads of this one would show in the last digits. They stay for a while,
-    for the next sweep; after an error they end at once.
+    A single worker is a process too: the number of threads of this process would show in the last digits. Workers stay
+    for a while, for the next sweep; after an error they end at once.
     """
     loky = importlib.import_module("joblib.externals.loky")
     executor = loky.get_reusable_executor(
@@ -99,7 +99,7 @@ def cluster(address: str) -> Iterator[Pool]:
 
 @contextmanager
 def _silent(*names: str) -> Iterator[None]:
-    """Keep the log of lost workers from the terminal: what it means for the sweep is said by an error, if anything."""
+    """Keep the log of lost workers from the terminal: where the sweep cannot go on, an error says so."""
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     try:

@@ -163,11 +163,6 @@ class FullInformation(Player):
         """The noise on the worst sum of the present epoch; None without privacy."""
         return self._sums.noise
 
-    def with_epsilon(self, epsilon: float | None) -> Self:
-        """A new simulation of one replica with another epsilon and otherwise the same settings."""
-        settings = {**self._settings, "epsilon": epsilon}
-        return type(self)(self.decision_set, self.loss_set, seed=0, **self._own(), **settings)
-
     def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
         """A new learner of the same settings that has seen nothing: a simulation with replicas."""
         return type(self)(

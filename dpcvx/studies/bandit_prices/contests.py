@@ -11,16 +11,18 @@ import networkx as nx
 import numpy as np
 from scipy.special import stdtrit
 
+import decision_sets as ds
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import favouring, random_vertex
 from dpcvx.experiments.losses.sequence import Listed, generator
 from dpcvx.experiments.simulation import simulate
 from dpcvx.learners import PrivateBandit, private_bandit
-from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets import DecisionSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.studies.idle import idle_regret, regret_of_point
+from dpcvx.studies.playing_sets import Pair
 
 LEVEL = 0.95  # of all intervals
-Pair = tuple[DecisionSet, LossSet]
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,10 @@ class ContestRow:
     Attributes:
         contest, learner: their names.
         horizon: T.
-        epsilon: what the learner really guarantees; where it is more than its rivals', it is no rival of theirs.
+        epsilon: what the learner really guarantees, which may be weaker than what the contest asks for.
         batch: rounds for which an action is held.
         regrets: of the replicas, against the losses that were worst for this learner.
-        idle: the regret per round of always playing the center, against the same losses.
+        idle: the regret per round of the idle player, who always plays the center, against the same losses.
         bound: the proved regret per round, infinite without one.
         is_rival: whether it guarantees what the contest asks for.
         is_picked: whether `private_bandit` would choose it.
@@ -60,7 +62,7 @@ class ContestRow:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the expected regret, by Student's law, at `LEVEL`."""
+        """The confidence interval of the expected regret at `LEVEL`, by Student's law."""
         reach = float(stdtrit(len(self.regrets) - 1, (1 + LEVEL) / 2)) * self.standard_error
         return self.mean - reach, self.mean + reach
 
@@ -95,8 +97,8 @@ class Contest:
         Args:
             name: of the row.
             learner: a bandit learner of the same sets and horizon.
-            epsilon: where it is not that of the contest.
-            **options: of `PrivateBandit`.
+            epsilon: by default that of the contest.
+            **options: further arguments of `PrivateBandit`.
         """
         private = PrivateBandit(learner, epsilon or self.epsilon, seed=0, **options)
         loss, regrets = self._worst(private)
@@ -108,16 +110,16 @@ class Contest:
             epsilon=private.certificate.epsilon,
             batch=private.batch,
             regrets=tuple(regrets.tolist()),
-            idle=self._above_best(loss, self.sets[0].center),
+            idle=idle_regret(self.sets[0], loss),
             bound=private.uncapped_bound / self.horizon,
             is_rival=private.certificate.epsilon <= self.epsilon * (1 + 1e-9),
             is_picked=same == (self.pick.name, self.pick.batch, self.pick.uncapped_bound, "scalar"),
         )
 
     def _worst(self, private: PrivateBandit) -> tuple[Array, Array]:
-        """The loss with the largest mean regret, and the regrets; what cannot be worse than a run before is not run."""
+        """The loss with the largest mean regret, and its regrets; a loss that cannot be worse is not played."""
         X, T = self.sets[0], self.horizon
-        most = {k: self._above_best(loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
+        most = {k: regret_of_point(X, loss, X.argmin(-loss)) * T for k, loss in enumerate(self.losses)}
         found: tuple[int, Array] = (0, np.array([-np.inf]))
         for k in sorted(most, key=lambda k: -most[k]):
             if most[k] > found[1].mean():
@@ -125,10 +127,6 @@ class Contest:
                 run = simulate(private, constant, self.replicas, seed=k, checkpoints=1, progress=False)
                 found = max(found, (k, run.regret[:, -1]), key=lambda pair: pair[1].mean())
         return self.losses[found[0]], found[1]
-
-    def _above_best(self, loss: Array, point: Array) -> float:
-        """How much more a point costs than the best one."""
-        return float(np.sum(loss * point) + self.sets[0].support(-loss))
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ class Choice:
 
 
 def choices(rows: Iterable[ContestRow]) -> list[Choice]:
-    """One for each contest of which the choice of `private_bandit` took part."""
+    """One for each contest in which the choice of `private_bandit` took part."""
     contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         if row.is_rival:
@@ -158,7 +156,7 @@ def choices(rows: Iterable[ContestRow]) -> list[Choice]:
 
 
 def hardest(direction: Array, gap: float, factors: Iterable[float]) -> Array:
-    """Multiples of a loss by c times the gap that is hardest to find, for each factor c; none is longer than the loss.
+    """A loss times c times the gap that is hardest to find, for each factor c, but never longer than the loss itself.
 
     A far smaller gap costs nothing, and a far larger one is found at once.
     """
@@ -166,7 +164,7 @@ def hardest(direction: Array, gap: float, factors: Iterable[float]) -> Array:
 
 
 def second_moment(sets: Pair, epsilon: float) -> float:
-    """V = M^2 + 2 (D/epsilon)^2: of the noisy feedback, relative to M^2."""
+    """The second moment V = M^2 + 2 (D/epsilon)^2 of the noisy feedback, relative to M^2."""
     sizes = sizes_of(*sets)
     return 1 + 2 * (sizes.feedback_range / (epsilon * sizes.magnitude)) ** 2
 
@@ -177,42 +175,23 @@ def extreme(sets: Pair) -> Array:
     return favouring(X, Y, random_vertex(X, generator(0, 0)))
 
 
-# sets
-
-
-@cache
-def arms(count: int) -> Pair:
-    """Arms with losses in [-1, 1]."""
-    x, loss = cp.Variable(count, nonneg=True), cp.Variable(count)
-    return DecisionSet(x, [cp.sum(x) == 1], name=f"{count} arms"), LossSet(loss, [loss >= -1, loss <= 1])
-
-
-@cache
-def ball(size: int) -> Pair:
-    """The Euclidean ball with losses in it."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [cp.norm2(x) <= 1], name=f"ball N = {size}"), LossSet(loss, [cp.norm2(loss) <= 1])
-
-
-@cache
-def cube(size: int) -> Pair:
-    """The cube [-1, 1]^N with losses in the cross-polytope."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [x >= -1, x <= 1], name=f"cube N = {size}"), LossSet(loss, [cp.norm1(loss) <= 1])
+# sets of this study alone
 
 
 @cache
 def polygon(sides: int) -> Pair:
     """A regular polygon around the unit circle with losses in the unit disc."""
-    x, loss = cp.Variable(2), cp.Variable(2)
     angles = 2 * np.pi * np.arange(sides) / sides
     normals = np.column_stack([np.cos(angles), np.sin(angles)])
-    return DecisionSet(x, [normals @ x <= 1], name=f"{sides} sides"), LossSet(loss, [cp.norm2(loss) <= 1])
+    return ds.polytope(normals, np.ones(sides)), ds.loss_ball(2)
 
 
 @cache
 def flows(roads: int = 6, length: int = 10) -> Pair:
-    """Flows on parallel roads of some edges each, with a crossing half way from each to the next; losses in [0, 1]."""
+    """Flows on parallel roads of some edges each, with a crossing half way from each to the next; losses in [0, 1].
+
+    They are declared by constraints alone: those of the catalogue would bring shortest paths as their oracle.
+    """
     graph = nx.DiGraph()
     for road in range(roads):
         nx.add_path(graph, ["start", *((road, k) for k in range(1, length)), "end"])
@@ -220,7 +199,5 @@ def flows(roads: int = 6, length: int = 10) -> Pair:
     outflow = -nx.incidence_matrix(graph, oriented=True)
     demand = np.zeros(len(graph))
     demand[list(graph).index("start")], demand[list(graph).index("end")] = 1.0, -1.0
-    edges = graph.number_of_edges()
-    x, loss = cp.Variable(edges, nonneg=True), cp.Variable(edges)
-    X = DecisionSet(x, [outflow @ x == demand], name=f"flows on {edges} edges")
-    return X, LossSet(loss, [loss >= 0, loss <= 1])
+    flow = cp.Variable(graph.number_of_edges(), nonneg=True)
+    return DecisionSet(flow, [outflow @ flow == demand], name=f"flows on {flow.size} edges"), ds.loss_box(flow.size, 0)

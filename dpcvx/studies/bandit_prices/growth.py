@@ -12,14 +12,13 @@ from dpcvx.studies.bandit_prices.contests import (
     LEVEL,
     Contest,
     ContestRow,
-    arms,
-    cube,
     extreme,
     hardest,
     polygon,
     second_moment,
 )
 from dpcvx.studies.bandit_prices.tables import ALL_FACTORS, ARM_FACTORS, arm_row, ball_row, body_contest
+from dpcvx.studies.playing_sets import arms, cube
 
 EXPECTED = (0.4, 0.65)  # where the exponent in T is expected, after division by sqrt(ln T)
 GENTLE = 4.0  # the epsilon at which dimensions are compared: at 1, regret is soon the largest there is
@@ -65,7 +64,7 @@ def growth_over_rounds(horizons: Sequence[int], replicas: int) -> list[Growth]:
 
 
 def arm_growth(kind: str, batch: str, epsilon: float, horizons: Sequence[int], replicas: int) -> Growth:
-    """Ten arms over T; large gaps, which no factor of 8 reaches for a large T, are worst for some learners."""
+    """Ten arms over T, with all factors: the largest gaps, which small factors do not reach, are worst for some."""
     rows = [(T, arm_row(kind, batch, T, epsilon, replicas, factors=ALL_FACTORS)) for T in horizons]
     return _growth(f"10 arms, {kind}{batch}, epsilon {epsilon:g}", "T", rows, 0.5, root_log)
 
@@ -115,23 +114,23 @@ def _corners(n: int, horizon: int, replicas: int) -> ContestRow:
     sets = cube(n)
     gap = n * math.sqrt(math.log(2) * second_moment(sets, GENTLE) / horizon)
     losses = hardest(np.full(n, 1 / n), gap, ARM_FACTORS)
-    contest = Contest(f"cube n = {n}", sets, horizon, GENTLE, losses, replicas)
+    contest = Contest(f"cube N = {n}", sets, horizon, GENTLE, losses, replicas)
     return contest.row("EXP2 by moments", Exp2(*sets, horizon), batch=1)
 
 
 def _cube(n: int, horizon: int, replicas: int) -> ContestRow:
     sets = cube(n)
-    contest = body_contest(sets, np.full(n, 1 / n), horizon, GENTLE, replicas)
+    contest = body_contest(f"cube N = {n}", sets, np.full(n, 1 / n), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)
 
 
 def _simplex(n: int, horizon: int, replicas: int) -> ContestRow:
     sets = arms(n + 1)
-    contest = body_contest(sets, extreme(sets), horizon, GENTLE, replicas)
+    contest = body_contest(f"{n + 1} arms", sets, extreme(sets), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)
 
 
 def _polygon(sides: int, horizon: int, replicas: int) -> ContestRow:
     sets = polygon(sides)
-    contest = body_contest(sets, extreme(sets), horizon, GENTLE, replicas)
+    contest = body_contest(f"{sides} sides", sets, extreme(sets), horizon, GENTLE, replicas)
     return contest.row("SCRiBLe", SCRiBLe(*sets, horizon), batch=1)

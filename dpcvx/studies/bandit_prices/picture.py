@@ -31,7 +31,7 @@ def draw(report: Report, path: Path) -> None:
 
 
 def draw_bars(panel: Axes, rows: Sequence[ContestRow]) -> None:
-    """Regret per round as a share of what doing nothing costs, a bar for each row, rows of a contest together."""
+    """Regret per round as a share of what the idle player pays, a bar for each row, rows of a contest together."""
     contests = list(dict.fromkeys(row.contest for row in rows))
     places = np.array([k + 1.6 * contests.index(row.contest) for k, row in enumerate(rows)])
     shares = np.array([row.per_round / row.idle for row in rows])
@@ -48,7 +48,9 @@ def draw_bars(panel: Axes, rows: Sequence[ContestRow]) -> None:
         if row.bound <= 1.3 * row.idle:
             panel.plot([row.bound / row.idle] * 2, [place - 0.4, place + 0.4], color=BOUND)
     panel.set_xlim(0, max(1.05, 1.05 * float(ends.max())))
-    panel.set_xlabel("regret, as a share of that of doing nothing\norange: chosen; dark line: proved bound", fontsize=8)
+    panel.set_xlabel(
+        "regret, as a share of that of the idle player\norange: chosen; dark line: proved bound", fontsize=8
+    )
     panel.spines[["top", "right"]].set_visible(False)
 
 

@@ -1,10 +1,14 @@
-"""All tables on the price of private bandits, as one report."""
+"""All tables on the price of private bandits, as one report.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.bandit_prices.contests import LEVEL, ContestRow, choices
 from dpcvx.studies.bandit_prices.growth import EXPECTED, Growth, growth_over_rounds, growth_over_sizes
 from dpcvx.studies.bandit_prices.tables import arm_rows, batch_rows, cube_rows, noise_rows
@@ -13,8 +17,11 @@ TITLES = {
     "noise": "(i) Noise on the number against the paper's noise on the vector, at the same true epsilon",
     "batches": "(ii) Batches against none",
     "arms": "(iii) Ten arms at their hardest gap, losses in [-1, 1]",
-    "cube": "(iv) The cube by its corners and as a body; doing nothing costs 0.5 per round",
+    "cube": "(iv) The cube by its corners and as a body; the idle player pays 0.5 per round",
 }
+
+_PRICES = TextTable("<<>>>>>>>", (1, 32, 5, 7, 8, 18, 9, 8, 8), between=" ", indent="  ")
+_GROWTH = TextTable("<>>><<", (44, 2, 10, 6, 20, 0), indent="    ")
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class Effort:
         cube: rounds of (iv).
         growth: rounds to which exponents are fitted.
         sizes: rounds in which dimensions are compared.
-        counts, dims, sides: of arms, of cubes and simplices, of polygons.
+        counts, dims, sides: numbers of arms, dimensions of cubes and simplices, sides of polygons.
         many, few: replicas; few in (i) and in comparisons of dimensions and sides, where rounds are slow.
     """
 
@@ -100,7 +107,7 @@ class Report:
         head = (
             f"The price of private bandits: simulation, {self.seconds:.0f} s, {LEVEL:.0%} intervals of mean regret.\n"
             f"{many} replicas, {few} in (i) and for the dimensions of (v); of several gaps, the worst counts.\n"
-            "* is what private_bandit chooses; nothing: always playing the center; bound: proved; both per round."
+            "* is what private_bandit chooses; idle: always playing the center; bound: proved; both per round."
         )
         parts = [f"{TITLES[name]}\n{price_table(rows)}" for name, rows in self.tables.items()]
         return "\n\n".join([head, *parts, growth_table(self.growths)])
@@ -132,13 +139,10 @@ def price_table(rows: Iterable[ContestRow]) -> str:
     contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         contests.setdefault(row.contest, []).append(row)
-    lines = [
-        f"    {'':32s} {'batch':>5s} {'epsilon':>7s} {'regret':>8s} {'interval':>18s} "
-        f"{'per round':>9s} {'nothing':>8s} {'bound':>8s}"
-    ]
+    lines = [_PRICES.line(("", "", "batch", "epsilon", "regret", "interval", "per round", "idle", "bound"))]
     for name, members in contests.items():
         lines.append(f"  {name}")
-        lines += [_line(row) for row in members]
+        lines += [_PRICES.line(_cells(row)) for row in members]
         lines += [
             f"    its choice costs {choice.ratio:.2f} times the best of these, {choice.best.learner}"
             for choice in choices(members)
@@ -146,14 +150,18 @@ def price_table(rows: Iterable[ContestRow]) -> str:
     return "\n".join(lines)
 
 
-def _line(row: ContestRow) -> str:
+def _cells(row: ContestRow) -> tuple[str, ...]:
     low, high = row.interval
-    interval = f"[{low:.0f}, {high:.0f}]"
-    bound = "none" if math.isinf(row.bound) else f"{row.bound:.3f}"
-    mark = "*" if row.is_picked else " "
     return (
-        f"  {mark} {row.learner:32s} {row.batch:5d} {row.epsilon:7.3g} {row.mean:8.0f} {interval:>18s} "
-        f"{row.per_round:9.3f} {row.idle:8.3f} {bound:>8s}"
+        "*" if row.is_picked else "",
+        row.learner,
+        f"{row.batch}",
+        f"{row.epsilon:.3g}",
+        f"{row.mean:.0f}",
+        f"[{low:.0f}, {high:.0f}]",
+        f"{row.per_round:.3f}",
+        f"{row.idle:.3f}",
+        "none" if math.isinf(row.bound) else f"{row.bound:.3f}",
     )
 
 
@@ -161,15 +169,13 @@ def growth_table(growths: Iterable[Growth]) -> str:
     """Fitted exponents beside those of the theory."""
     lines = [
         "(v) Growth of the regret at the hardest gap: exponents, fitted and of the proved bound",
-        f"    {'':44s} {'in':>3s} {'divided by':>11s} {'theory':>7s}  {'fitted':20s}  mean regrets",
+        _GROWTH.line(("", "in", "divided by", "theory", "fitted", "mean regrets")),
     ]
     for growth in growths:
         means = ", ".join(f"{size:g}: {mean:.0f}" for size, mean in zip(growth.sizes, growth.means, strict=True))
         divided = f"sqrt(ln {growth.over})" if growth.is_divided else ""
-        lines.append(
-            f"    {growth.name:44s} {growth.over:>3s} {divided:>11s} {growth.theory:7.2g}  "
-            f"{growth.exponent!s:20s}  {means}"
-        )
+        cells = (growth.name, growth.over, divided, f"{growth.theory:.2g}", f"{growth.exponent}", means)
+        lines.append(_GROWTH.line(cells))
     low, high = EXPECTED
     note = f"    In T, intervals should meet [{low}, {high}]; with batches they are only shown."
     return "\n".join([*lines, note])

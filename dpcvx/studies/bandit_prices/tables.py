@@ -1,4 +1,7 @@
-"""What the parts of a private bandit are worth: noise, batches, learner, and the set that is played; all simulation."""
+"""What the parts of a private bandit are worth: noise, batches, learner, and the set that is played; all simulation.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 from collections.abc import Callable, Iterable
@@ -6,26 +9,24 @@ from functools import cache
 
 import numpy as np
 
+from dpcvx.arrays import Array
 from dpcvx.learners import Exp2, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.bandit_prices.contests import (
     Contest,
     ContestRow,
-    Pair,
-    arms,
-    ball,
-    cube,
     extreme,
     flows,
     hardest,
     second_moment,
 )
+from dpcvx.studies.playing_sets import Pair, arms, ball, cube
 
 ARM_FACTORS = (0.5, 1, 2, 4, 8)  # of the gap sqrt(N V/T)
 ALL_FACTORS = (*ARM_FACTORS, 16, 32, 64)  # up to the largest gap there is
 BODY_FACTORS = (2, 4, 8)  # of n sqrt(nu V/T)
-HALF = 0.5  # what doing nothing costs per round on the cube
+HALF = 0.5  # what the idle player pays per round on the cube
 
 
 def _paper(X: DecisionSet, Y: LossSet, T: int) -> Bandit:
@@ -52,8 +53,13 @@ BATCHES: dict[str, int | str] = {"": 1, ", batches": "auto"}
 def noise_rows(horizon: int, flow_horizon: int, replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
     """Scalar noise against the paper's vector noise: SCRiBLe on a ball, a cube and flows, at the same true epsilon."""
     rows = []
-    for sets, T in ((ball(20), horizon), (cube(20), horizon), (flows(), flow_horizon)):
-        contest = _contest(sets, T, epsilon, extreme(sets)[None], replicas)
+    games = (
+        ("ball N = 20", ball(20), horizon),
+        ("cube N = 20", cube(20), horizon),
+        ("flows on 65 edges", flows(), flow_horizon),
+    )
+    for game, sets, T in games:
+        contest = _contest(game, sets, T, epsilon, extreme(sets)[None], replicas)
         learner = SCRiBLe(*sets, T)
         rows += [
             contest.row("SCRiBLe, vector noise", learner, noise="vector", batch=1),
@@ -87,7 +93,7 @@ def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[C
 def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
     """Ten arms at their hardest gap: EXP2 by three tunings and the log-barrier, with and without batches.
 
-    The paper has no batches, and without a bound there is none to choose them by.
+    The learner of the paper plays without batches: it has no bound by which to choose their length.
     """
     return [
         arm_row(kind, batch, T, epsilon, replicas)
@@ -121,30 +127,30 @@ def _arm_contest(count: int, horizon: int, epsilon: float, replicas: int, factor
     gap = math.sqrt(count * second_moment(sets, epsilon) / horizon)
     apart = np.ones(count)
     apart[0] = -1.0  # a gap of 2
-    return _contest(sets, horizon, epsilon, hardest(apart, gap / 2, factors), replicas)
+    return _contest(f"{count} arms", sets, horizon, epsilon, hardest(apart, gap / 2, factors), replicas)
 
 
 @cache
 def ball_row(size: int, batch: str, horizon: int, epsilon: float, replicas: int) -> ContestRow:
     """SCRiBLe on a ball at its worst gap."""
     sets = ball(size)
-    contest = body_contest(sets, extreme(sets), horizon, epsilon, replicas)
+    contest = body_contest(f"ball N = {size}", sets, extreme(sets), horizon, epsilon, replicas)
     return contest.row("SCRiBLe" + batch, SCRiBLe(*sets, horizon), batch=BATCHES[batch])
 
 
-def body_contest(sets: Pair, direction: np.ndarray, horizon: int, epsilon: float, replicas: int) -> Contest:
+def body_contest(game: str, sets: Pair, direction: Array, horizon: int, epsilon: float, replicas: int) -> Contest:
     """A set at multiples of the gap n sqrt(nu V/T) of SCRiBLe."""
     gap = sets[0].dim * math.sqrt(sets[0].nu * second_moment(sets, epsilon) / horizon)
-    return _contest(sets, horizon, epsilon, hardest(direction, gap, BODY_FACTORS), replicas)
+    return _contest(game, sets, horizon, epsilon, hardest(direction, gap, BODY_FACTORS), replicas)
 
 
 # (iv)
 
 
 def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0) -> list[ContestRow]:
-    """The cube by its vertices and as a body, on a loss spread over all coordinates: doing nothing costs `HALF`."""
+    """The cube by its vertices and as a body, on a loss spread over all coordinates: the idle player pays `HALF`."""
     sets = cube(size)
-    contest = _contest(sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)
+    contest = _contest(f"cube N = {size}", sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)
     learners = {"EXP2 by moments": Exp2(*sets, horizon), "SCRiBLe": SCRiBLe(*sets, horizon)}
     return [
         contest.row(name + batch, learner, batch=BATCHES[batch])
@@ -153,6 +159,5 @@ def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0)
     ]
 
 
-def _contest(sets: Pair, horizon: int, epsilon: float, losses: np.ndarray, replicas: int) -> Contest:
-    name = f"{sets[0].name}, T = {horizon}, epsilon = {epsilon:g}"
-    return Contest(name, sets, horizon, epsilon, losses, replicas)
+def _contest(game: str, sets: Pair, horizon: int, epsilon: float, losses: Array, replicas: int) -> Contest:
+    return Contest(f"{game}, T = {horizon}, epsilon = {epsilon:g}", sets, horizon, epsilon, losses, replicas)

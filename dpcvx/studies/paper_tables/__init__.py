@@ -1,8 +1,11 @@
-"""The two tables of the paper, measured: earlier methods, the paper's, ours and none private, with fitted exponents."""
+"""The two tables of the paper, measured: earlier methods, the paper's, ours and none private, with fitted exponents.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import os
 
-from dpcvx.studies.paper_tables.grid import FULL, QUICK, Grid, Scale
+from dpcvx.studies.paper_tables.ranges import FULL, QUICK, Ranges, Scale
 from dpcvx.studies.paper_tables.rows import LAYOUTS, Cell, Layout, Row, Section, Table, plan, table
 from dpcvx.studies.paper_tables.runs import play_all
 from dpcvx.studies.paper_tables.text import render
@@ -12,8 +15,8 @@ __all__ = [
     "LAYOUTS",
     "QUICK",
     "Cell",
-    "Grid",
     "Layout",
+    "Ranges",
     "Row",
     "Scale",
     "Section",
@@ -40,6 +43,6 @@ def paper_tables(
         workers, progress: see `sweep`.
     """
     planned = [plan(layout, scale) for layout in layouts]
-    runs = {point: row.grid.replicas for rows in planned for row in rows for point in row.points()}
+    runs = {point: row.ranges.replicas for rows in planned for row in rows for point in row.points()}
     results = play_all(runs, folder, workers=workers, progress=progress)
     return tuple(table(layout, rows, results) for layout, rows in zip(layouts, planned, strict=True))

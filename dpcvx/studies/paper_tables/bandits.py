@@ -1,6 +1,7 @@
 """The paper's Table 2: bandit linear optimisation, here on the ball, and arms, with only the value <loss, action> seen.
 
-The paper's own constants are those of `paper_bandit`.
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+Its own constants are those of `paper_bandit`.
 """
 
 from typing import Any
@@ -9,8 +10,8 @@ from dpcvx.learners import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, priva
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.baselines import ExploredGradients
 from dpcvx.studies.paper_bandit import paper_bandit, true_epsilon
-from dpcvx.studies.paper_tables.full_information import experts, sphere
-from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Make, Method, Setting
+from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Make, Method, Problem
+from dpcvx.studies.playing_sets import arms, ball
 
 COLUMNS = ("regret in T", "regret in 1/eps", "regret in N")
 
@@ -55,10 +56,10 @@ def _judged(make: Make) -> Make:
     return inner
 
 
-SETTINGS = (
-    Setting(
+PROBLEMS = (
+    Problem(
         "bandit linear optimisation: ball",
-        sphere,
+        ball,
         ("T^(2/3)/eps", "sqrt(T)/eps", "sqrt(T)"),
         (
             Method("earlier: gradients", ("2/3", "2/3", "2/3"), _earlier),
@@ -81,9 +82,9 @@ SETTINGS = (
             Method(NON_PRIVATE, ("1/2", "", "1"), lambda X, Y, T, epsilon: SCRiBLe(X, Y, T), logarithm=True),
         ),
     ),
-    Setting(
+    Problem(
         "arms",
-        experts,
+        arms,
         ("N T^(2/3)/eps", "sqrt(T N log N)/eps", "sqrt(N T)"),
         (
             Method("earlier: gradients", ("2/3", "2/3", "2/3"), _earlier),

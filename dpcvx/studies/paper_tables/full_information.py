@@ -1,38 +1,15 @@
-"""The paper's Table 1: experts, sphere, cube and general online linear optimisation, with the whole loss seen."""
+"""The paper's Table 1: experts, sphere, cube and general online linear optimisation, with the whole loss seen.
 
-import cvxpy as cp
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from dpcvx.learners import FTRL
-from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.baselines import PerStepNoise
-from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Make, Method, Setting
+from dpcvx.studies.paper_tables.methods import NON_PRIVATE, Make, Method, Problem
+from dpcvx.studies.playing_sets import arms, ball, cube, wide_cube
 
 COLUMNS = ("regret in T", "price in T", "price in 1/eps", "price in N")
 DELTA = 1e-6
-
-
-def experts(size: int) -> tuple[DecisionSet, LossSet]:
-    """Distributions over experts, with losses in [-1, 1]."""
-    x, loss = cp.Variable(size, nonneg=True), cp.Variable(size)
-    return DecisionSet(x, [cp.sum(x) == 1], name=f"{size} experts"), LossSet(loss, [loss >= -1, loss <= 1])
-
-
-def sphere(size: int) -> tuple[DecisionSet, LossSet]:
-    """The Euclidean ball, with losses in it."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [cp.norm(x, 2) <= 1], name=f"ball in R^{size}"), LossSet(loss, [cp.norm(loss, 2) <= 1])
-
-
-def cube(size: int) -> tuple[DecisionSet, LossSet]:
-    """The cube [-1, 1]^N, with losses of 1-norm at most 1."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [x >= -1, x <= 1], name=f"cube in R^{size}"), LossSet(loss, [cp.norm(loss, 1) <= 1])
-
-
-def wide_cube(size: int) -> tuple[DecisionSet, LossSet]:
-    """The cube [-1, 1]^N, with losses in it: every entry counts for itself."""
-    x, loss = cp.Variable(size), cp.Variable(size)
-    return DecisionSet(x, [x >= -1, x <= 1], name=f"cube in R^{size}"), LossSet(loss, [loss >= -1, loss <= 1])
 
 
 def _private(**options: object) -> Make:
@@ -41,7 +18,7 @@ def _private(**options: object) -> Make:
 
 
 def _methods(regularizer: str, laplace: str, gaussian: str, per_step: str, cited: str) -> tuple[Method, ...]:
-    """The rows of a setting, from the paper's regulariser and the powers of N in the prices."""
+    """The rows of a problem, from the paper's regulariser and the powers of N in the prices."""
     priced = ("1/2", "log", "1", laplace)
     return (
         Method(f"earlier: {cited}", ("1/2", "1/2", "1", ""), reason="cited by the paper, not described"),
@@ -63,27 +40,27 @@ def _methods(regularizer: str, laplace: str, gaussian: str, per_step: str, cited
     )
 
 
-SETTINGS = (
-    Setting(
+PROBLEMS = (
+    Problem(
         "experts",
-        experts,
+        arms,
         ("sqrt(T log N)/eps", "sqrt(T log N) + N log N log^2 T/eps", "sqrt(T log N)"),
         _methods("entropy", "1+", "1/2+", "3/2", "Dwork-Roth"),
     ),
-    Setting(
+    Problem(
         "sphere",
-        sphere,
+        ball,
         ("sqrt(N T)/eps", "sqrt(T) + N log^2 T/eps", "sqrt(T)"),
         _methods("euclidean", "1", "1/2", "1", "leader"),
     ),
-    Setting(
+    Problem(
         "cube",
         cube,
         ("sqrt(N T)/eps", "sqrt(N T) + N log^2 T/eps", "sqrt(N T)"),
         _methods("euclidean", "1", "1", "1", "leader"),
         steady="round_robin",  # one loss of this set favours one entry alone
     ),
-    Setting(
+    Problem(
         "general OLO: cube, |l_i| <= 1",
         wide_cube,
         ("sqrt(T)/eps", "sqrt(T) + log^2 T/eps", "sqrt(T)"),

@@ -1,4 +1,7 @@
-"""What the tables compare: settings, declared in cvxpy, and the methods that play in each of them."""
+"""What the tables compare: problems, and the methods that are run on each of them.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 from collections.abc import Callable
@@ -7,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.studies.playing_sets import Pair
 
 Make = Callable[[DecisionSet, LossSet, int, float], Any]  # X, Y, T, epsilon -> a learner, as a simulation
 NON_PRIVATE = "non-private"
@@ -21,8 +25,8 @@ class Method:
         theory: its exponents, one for each column of the table; "" where there is none.
         make: the learner; None where the method is not run.
         judge: a learner with a proved bound by which to tell whether T is large enough; by default the learner itself.
-        guarantee: the epsilon that holds for neighbours by "replace", of the one that was asked for; by default that of
-            the certificate.
+        guarantee: of a learner and the epsilon that was asked for, the epsilon that it gives where a loss is replaced;
+            by default that of its certificate.
         additive: whether the noise adds a term to the regret, instead of a factor.
         logarithm: whether its regret has a factor sqrt(ln T).
         reason: why it is not run.
@@ -43,18 +47,18 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Problem:
     """A line of the paper's table.
 
     Attributes:
-        declare: its sets, of a given N.
+        declare: decisions and losses for an N.
         stated: the bounds that the paper states: previous best, its own, best without privacy.
         methods: its rows.
-        steady: losses that always favour one decision, and by all entries of it, so that noise costs what it can.
+        steady: losses that always favour one decision, by all its entries, so that noise costs as much as it can.
     """
 
     name: str
-    declare: Callable[[int], tuple[DecisionSet, LossSet]]
+    declare: Callable[[int], Pair]
     stated: tuple[str, str, str]
     methods: tuple[Method, ...]
     steady: str = "const"
@@ -65,7 +69,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Promise:
-    """What is proved of a learner: its bound, the part of it without noise, and the largest regret that there is."""
+    """What is proved of a learner: its bound, the part of it without noise, and the largest possible regret."""
 
     total: float
     learning: float
@@ -81,18 +85,12 @@ class Promise:
         return self.total <= self.largest / 2
 
 
-@lru_cache(maxsize=64)
-def sets(declare: Callable[[int], tuple[DecisionSet, LossSet]], size: int) -> tuple[DecisionSet, LossSet]:
-    """The sets of a setting, declared once for each size."""
-    return declare(size)
-
-
 @lru_cache(maxsize=4096)
-def promise(setting: Setting, method: Method, size: int, epsilon: float, horizon: int) -> Promise:
-    """What is proved of the method, or of the one by which it is judged."""
+def promise(problem: Problem, method: Method, size: int, epsilon: float, horizon: int) -> Promise:
+    """What is proved of the method, or of the learner by which it is judged."""
     make = method.judge or method.make
     assert make is not None
-    learner = make(*sets(setting.declare, size), horizon, epsilon)
+    learner = make(*problem.declare(size), horizon, epsilon)
     bound = learner.regret_bound
     total = getattr(learner, "uncapped_bound", math.inf if bound is None else bound.total)
     return Promise(total, math.nan if bound is None else bound.learning, horizon * learner.sizes.variation)

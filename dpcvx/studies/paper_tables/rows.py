@@ -1,4 +1,7 @@
-"""The tables as values: what was measured, beside what the theory says."""
+"""The tables as values: what was measured, beside what the theory says.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -10,10 +13,10 @@ from dpcvx.arrays import Array
 from dpcvx.experiments.exponents import Exponent, fit_exponent
 from dpcvx.studies.paper_tables import bandits, full_information
 from dpcvx.studies.paper_tables.columns import Fit, Planner, Point, bandit_fits, full_information_fits
-from dpcvx.studies.paper_tables.grid import Grid, Scale, grid_of
-from dpcvx.studies.paper_tables.methods import Method, Setting, sets
+from dpcvx.studies.paper_tables.methods import Method, Problem
+from dpcvx.studies.paper_tables.ranges import Ranges, Scale, ranges_of
 
-STEADY = "steady"  # stands for the steady losses of a setting
+STEADY = "steady"  # stands for the steady losses of a problem
 Results = Mapping[Point, Array]  # the regret of the replicas of every run
 
 
@@ -28,14 +31,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A method in a setting.
+    """A method on a problem.
 
     Attributes:
         method: its name.
         epsilon: what it guarantees where a loss is replaced; None without privacy.
         regrets: mean regret at the largest T, on each of the losses of the table.
         cells: one for each exponent of the table.
-        reason: why it was not run, where that is so.
+        reason: why it was not run; empty where it was.
     """
 
     method: str
@@ -47,12 +50,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """The methods of one setting, with the bounds that the paper states, the steady losses and the sizes."""
+    """The methods of one problem, with the bounds that the paper states, the steady losses and the sizes."""
 
-    setting: str
+    problem: str
     stated: tuple[str, str, str]
     steady: str
-    grid: Grid
+    ranges: Ranges
     rows: tuple[Row, ...]
 
 
@@ -73,7 +76,7 @@ class Layout:
     title: str
     losses: tuple[str, ...]
     columns: tuple[str, ...]
-    settings: tuple[Setting, ...]
+    problems: tuple[Problem, ...]
     fits: Callable[[Planner], tuple[Fit, ...]]
 
 
@@ -82,10 +85,10 @@ LAYOUTS = (
         "Table 1: full information",
         ("altdrift", STEADY),
         full_information.COLUMNS,
-        full_information.SETTINGS,
+        full_information.PROBLEMS,
         full_information_fits,
     ),
-    Layout("Table 2: bandits", (STEADY,), bandits.COLUMNS, bandits.SETTINGS, bandit_fits),
+    Layout("Table 2: bandits", (STEADY,), bandits.COLUMNS, bandits.PROBLEMS, bandit_fits),
 )
 
 
@@ -93,9 +96,9 @@ LAYOUTS = (
 class PlannedRow:
     """A method, the runs whose regret is shown, and those to which exponents are fitted."""
 
-    setting: Setting
+    problem: Problem
     method: Method
-    grid: Grid
+    ranges: Ranges
     shown: tuple[Point, ...]
     fits: tuple[Fit, ...]
 
@@ -108,24 +111,24 @@ class PlannedRow:
 def plan(layout: Layout, scale: Scale) -> list[PlannedRow]:
     """The rows of a table, and all that has to be run for them."""
     rows = []
-    for setting in layout.settings:
-        for method in setting.methods:
-            grid = grid_of(scale, setting.name)
-            planner = Planner(setting, method, grid)
+    for problem in layout.problems:
+        for method in problem.methods:
+            ranges = ranges_of(scale, problem.name)
+            planner = Planner(problem, method, ranges)
             run = method.make is not None
-            losses = [setting.steady if name == STEADY else name for name in layout.losses]
+            losses = [problem.steady if name == STEADY else name for name in layout.losses]
             shown = tuple(planner.point(name) for name in losses) if run else ()
-            rows.append(PlannedRow(setting, method, grid, shown, layout.fits(planner) if run else ()))
+            rows.append(PlannedRow(problem, method, ranges, shown, layout.fits(planner) if run else ()))
     return rows
 
 
 def table(layout: Layout, planned: list[PlannedRow], results: Results) -> Table:
     """The table, from the regrets of its runs."""
     sections = []
-    for setting in layout.settings:
-        own = [row for row in planned if row.setting is setting]
+    for problem in layout.problems:
+        own = [row for row in planned if row.problem is problem]
         rows = tuple(_row(row, results) for row in own)
-        sections.append(Section(setting.name, setting.stated, setting.steady, own[0].grid, rows))
+        sections.append(Section(problem.name, problem.stated, problem.steady, own[0].ranges, rows))
     return Table(layout.title, layout.losses, layout.columns, tuple(sections))
 
 
@@ -138,7 +141,7 @@ def _row(planned: PlannedRow, results: Results) -> Row:
         _cell(fit, theory, results, _root_log if method.logarithm and k == 0 else None)
         for k, (fit, theory) in enumerate(zip(planned.fits, method.theory, strict=True))
     )
-    return Row(method.name, guaranteed(planned.setting, method, planned.grid), regrets, cells)
+    return Row(method.name, guaranteed(planned.problem, method, planned.ranges), regrets, cells)
 
 
 def _root_log(horizon: float) -> float:
@@ -156,12 +159,12 @@ def _cell(fit: Fit, theory: str, results: Results, divide: Callable[[float], flo
     return Cell(fit_exponent(fit.sizes, samples, divide=divide), theory)
 
 
-def guaranteed(setting: Setting, method: Method, grid: Grid) -> float | None:
+def guaranteed(problem: Problem, method: Method, ranges: Ranges) -> float | None:
     """The epsilon that a method gives at the largest T where a loss is replaced; None without privacy."""
     if not method.private:
         return None
     assert method.make is not None
-    learner = method.make(*sets(setting.declare, grid.size), grid.horizons[-1], grid.epsilon)
+    learner = method.make(*problem.declare(ranges.size), ranges.horizons[-1], ranges.epsilon)
     if method.guarantee is not None:
-        return method.guarantee(learner, grid.epsilon)
+        return method.guarantee(learner, ranges.epsilon)
     return float(learner.certificate.epsilon)

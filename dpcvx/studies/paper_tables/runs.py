@@ -12,18 +12,17 @@ from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep.task import sweep
 from dpcvx.studies.paper_tables import bandits, full_information
 from dpcvx.studies.paper_tables.columns import Point
-from dpcvx.studies.paper_tables.methods import sets
 
-SETTINGS = {setting.name: setting for setting in (*full_information.SETTINGS, *bandits.SETTINGS)}
+PROBLEMS = {problem.name: problem for problem in (*full_information.PROBLEMS, *bandits.PROBLEMS)}
 
 
 def regrets(point: Point, replicas: int, seed: int = 0) -> Array:
     """The regret of independent replicas after the last round of a run; of one replica where nothing is drawn."""
-    setting = SETTINGS[point.setting]
-    X, Y = sets(setting.declare, point.size)
-    method = setting.method(point.method)
+    problem = PROBLEMS[point.problem]
+    X, Y = problem.declare(point.size)
+    method = problem.method(point.method)
     if method.make is None:
-        raise ValueError(f"{method.name} is not run in the setting {setting.name}.")
+        raise ValueError(f"{method.name} is not run on the problem {problem.name}.")
     learner = method.make(X, Y, point.horizon, point.epsilon)
     losses = GENERATORS[point.losses](X, Y, point.horizon)
     draws = method.private or getattr(learner, "sees", "loss") == "value"
@@ -32,10 +31,10 @@ def regrets(point: Point, replicas: int, seed: int = 0) -> Array:
 
 
 def play(
-    setting: str, method: str, losses: str, size: int, epsilon: float, horizon: int, replicas: int, seed: int
+    problem: str, method: str, losses: str, size: int, epsilon: float, horizon: int, replicas: int, seed: int
 ) -> list[dict[str, float]]:
     """The task of the sweep: a row for each replica."""
-    point = Point(setting, method, losses, size, epsilon, horizon)
+    point = Point(problem, method, losses, size, epsilon, horizon)
     return [{"regret": float(regret)} for regret in regrets(point, replicas, seed)]
 
 

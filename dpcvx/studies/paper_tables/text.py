@@ -1,9 +1,13 @@
-"""The tables as text of at most 120 columns."""
+"""The tables as text of at most 120 columns.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from dpcvx.experiments.exponents import Exponent
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.paper_tables.rows import Cell, Row, Section, Table
 
-_NAME, _EPSILON, _NUMBER, _CELL = 20, 3, 5, 20
+_NAME, _EPSILON, _NUMBER, _CELL = 20, 3, 5, 20  # widths of columns
 _HEADS = {"altdrift": "drift", "steady": "stead"}  # of losses, no longer than a number
 
 _LEGEND = """\
@@ -31,11 +35,11 @@ def _table(table: Table) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    grid, (previous, paper, best) = section.grid, section.stated
-    last, single = (T.bit_length() - 1 for T in (grid.horizons[-1], grid.single))
-    sizes = f"N = {grid.size}, eps = {grid.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
+    ranges, (previous, paper, best) = section.ranges, section.stated
+    last, single = (T.bit_length() - 1 for T in (ranges.horizons[-1], ranges.single))
+    sizes = f"N = {ranges.size}, eps = {ranges.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
     return [
-        f"{section.setting}: {sizes}, {grid.replicas} replicas; steady losses: {section.steady}",
+        f"{section.problem}: {sizes}, {ranges.replicas} replicas; steady losses: {section.steady}",
         f"  the paper states: earlier {previous}, its own {paper}, non-private {best}",
         *(_row(row) for row in section.rows),
     ]
@@ -49,8 +53,9 @@ def _row(row: Row) -> str:
 
 
 def _line(name: str, epsilon: str, regrets: list[str], cells: list[str]) -> str:
-    words = [f"{name:<{_NAME}s}", f"{epsilon:>{_EPSILON}s}", *(f"{regret:>{_NUMBER}s}" for regret in regrets)]
-    return " ".join([*words, *(f"{cell:<{_CELL}s}" for cell in cells)])
+    sides = "<>" + ">" * len(regrets) + "<" * len(cells)
+    widths = (_NAME, _EPSILON, *[_NUMBER] * len(regrets), *[_CELL] * len(cells))
+    return TextTable(sides, widths, between=" ").line([name, epsilon, *regrets, *cells])
 
 
 def _number(regret: float) -> str:

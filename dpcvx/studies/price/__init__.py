@@ -1,4 +1,7 @@
-"""The price of privacy on a declared set: regret with and without it, over epsilon and the number of rounds."""
+"""The price of privacy on a declared set: regret with and without it, over epsilon and the number of rounds.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 import os
 import time
@@ -7,12 +10,12 @@ from collections.abc import Iterable
 from dpcvx.arguments import whole
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
-from dpcvx.studies.price.contenders import SETTINGS
+from dpcvx.studies.price.comparison import HARD, Comparison, Generator
 from dpcvx.studies.price.free import Threshold, bound_threshold, measured_threshold
-from dpcvx.studies.price.grid import HARD, Generator, Grid
 from dpcvx.studies.price.measuring import measure_all, sweep_all
 from dpcvx.studies.price.result import PriceOfPrivacy
 from dpcvx.studies.price.rows import PriceRow
+from dpcvx.studies.settings import FULL_INFORMATION, SETTINGS
 
 __all__ = ["BEYOND", "HARD", "SETTINGS", "PriceOfPrivacy", "PriceRow", "Threshold", "price_of_privacy"]
 
@@ -59,28 +62,28 @@ def price_of_privacy(
         progress: whether to show a progress bar on stderr; by default where that is a terminal.
 
     Raises:
-        ValueError: where an argument is none of these.
+        ValueError: where an argument is wrong.
         SweepError: where a row could not be measured by workers, or the folder belongs to something else.
     """
-    grid = Grid.checked(epsilons, horizons, settings, losses, replicas, seed, delta)
+    comparison = Comparison.checked(epsilons, horizons, settings, losses, replicas, seed, delta)
     started = time.perf_counter()
     if folder is None and whole(workers, "workers") == 1:
-        rows = measure_all(X, Y, grid, progress)
+        rows = measure_all(X, Y, comparison, progress)
     else:
-        rows = sweep_all(X, Y, grid, folder, workers, progress)
+        rows = sweep_all(X, Y, comparison, folder, workers, progress)
     return PriceOfPrivacy(
         rows=tuple(rows),
-        thresholds=tuple(_thresholds(X, Y, rows, grid)) if sizes_of(X, Y).variation else (),
+        thresholds=tuple(_thresholds(X, Y, rows, comparison)) if sizes_of(X, Y).variation else (),
         decision_set=X.name,
         loss_set=Y.name,
         seconds=time.perf_counter() - started,
     )
 
 
-def _thresholds(X: DecisionSet, Y: LossSet, rows: list[PriceRow], grid: Grid) -> Iterable[Threshold]:
+def _thresholds(X: DecisionSet, Y: LossSet, rows: list[PriceRow], comparison: Comparison) -> Iterable[Threshold]:
     """Measured ones at every horizon; by the bounds at the largest, and at one beyond."""
-    last = grid.horizons[-1]
-    for setting in grid.settings:
-        yield from (measured_threshold(rows, setting, horizon) for horizon in grid.horizons)
+    last = comparison.horizons[-1]
+    for setting in comparison.settings:
+        yield from (measured_threshold(rows, setting, horizon) for horizon in comparison.horizons)
         for horizon in sorted({last, max(last, BEYOND)}):
-            yield bound_threshold(X, Y, setting, horizon, grid.delta if setting == "full information" else 0.0)
+            yield bound_threshold(X, Y, setting, horizon, comparison.delta if setting == FULL_INFORMATION else 0.0)

@@ -1,7 +1,8 @@
 """The learners whose regret is compared: without privacy, private by default, and with the noise of the paper.
 
-The paper's scales are those of a loss that is taken away, and are held here against its own definition, by which a loss
-is replaced; every learner states the epsilon that it gives by that one.
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+Its scales protect a loss that is taken away, while by its own definition a loss is replaced; every learner states the
+epsilon that it gives by that definition.
 """
 
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.choice import bandits
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.paper_bandit import paper_bandit, true_epsilon
+from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
-SETTINGS = ("full information", "bandit")
 WITHOUT, PAPER, PRIVATE = ("without privacy", "paper", "private")
 
 
@@ -35,7 +36,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Made:
-    """A learner, how tables call it, the epsilon that it gives, and whether it draws anything."""
+    """A learner, how tables call it, the epsilon that it gives, and whether it draws random numbers."""
 
     learner: Any
     name: str
@@ -47,7 +48,7 @@ def contenders(settings: tuple[str, ...], horizon: int, epsilons: tuple[float, .
     """All that are compared at one horizon."""
     made = []
     for setting in settings:
-        slack = delta if setting == "full information" else 0.0  # feedback has Laplace noise
+        slack = delta if setting == FULL_INFORMATION else 0.0  # the noise of bandits is Laplace noise
         made.append(Contender(setting, WITHOUT, horizon))
         made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (PAPER, PRIVATE)]
     return made
@@ -89,10 +90,10 @@ def _paper_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
 
 
 _MAKERS: dict[tuple[str, str], Callable[[DecisionSet, LossSet, Contender], Made]] = {
-    ("full information", WITHOUT): _ftrl,
-    ("full information", PAPER): _paper_ftrl,
-    ("full information", PRIVATE): _ftrl,
-    ("bandit", WITHOUT): _bandit,
-    ("bandit", PAPER): _paper_bandit,
-    ("bandit", PRIVATE): _private_bandit,
+    (FULL_INFORMATION, WITHOUT): _ftrl,
+    (FULL_INFORMATION, PAPER): _paper_ftrl,
+    (FULL_INFORMATION, PRIVATE): _ftrl,
+    (BANDIT, WITHOUT): _bandit,
+    (BANDIT, PAPER): _paper_bandit,
+    (BANDIT, PRIVATE): _private_bandit,
 }

@@ -1,8 +1,8 @@
 """From which epsilon on privacy is free: it adds at most as much regret as learning costs anyway.
 
 measured   worst regret of the private learner <= twice the worst regret without privacy, over the losses tried; between
-           two epsilons of the grid the difference is interpolated, linearly in log epsilon. It says nothing where twice
-           the regret without privacy is as much as never learning costs
+           two epsilons that were measured the difference is interpolated, linearly in log epsilon. It says nothing
+           where twice the regret without privacy is as much as the idle player pays
 bounds     full information: E max <Z, x> <= the learning part of the bound, Z the noise of a prefix (by Monte Carlo)
            bandit: the smallest proved bound with noise <= twice the smallest one without
 
@@ -19,7 +19,8 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.studies.price.contenders import PRIVATE, WITHOUT, ranked_bandits
 from dpcvx.studies.price.rows import PriceRow
-from dpcvx.studies.thresholds import mean_maximum
+from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
+from dpcvx.studies.thresholds import crossing, mean_maximum
 
 SEARCHED = (1e-4, 1e4)  # epsilons between which bounds are compared
 
@@ -50,7 +51,7 @@ class Threshold:
         empty = "they say nothing, being at least the largest possible regret"
         if self.source == "measured":
             said = f"{rounds}, measured"
-            empty = "too few rounds to tell; even without privacy, half of what never learning costs remains"
+            empty = "too few rounds to tell; even without privacy, half of what the idle player pays remains"
         if self.vacuous:
             return f"{said}: {empty}."
         least, largest = self.looked_at
@@ -81,7 +82,7 @@ def bound_threshold(X: DecisionSet, Y: LossSet, setting: str, horizon: int, delt
     price, learning = _BOUNDS[setting](X, Y, horizon, delta)
     largest = horizon * sizes_of(X, Y).variation
     vacuous = 0 < largest <= 2 * learning * (1 + 1e-9)
-    return Threshold(setting, horizon, _crossing(price, learning), SEARCHED, "bounds", vacuous)
+    return Threshold(setting, horizon, crossing(price, learning, SEARCHED), SEARCHED, "bounds", vacuous)
 
 
 Price = tuple[Callable[[float], float], float]
@@ -109,19 +110,6 @@ def _bandit(X: DecisionSet, Y: LossSet, horizon: int, delta: float) -> Price:
 
 
 _BOUNDS: dict[str, Callable[[DecisionSet, LossSet, int, float], Price]] = {
-    "full information": _full_information,
-    "bandit": _bandit,
+    FULL_INFORMATION: _full_information,
+    BANDIT: _bandit,
 }
-
-
-def _crossing(price: Callable[[float], float], learning: float) -> float:
-    """The epsilon at which a falling price equals learning, to a thousandth."""
-    if price(SEARCHED[1]) > learning:
-        return math.inf
-    if price(SEARCHED[0]) <= learning:
-        return 0.0
-    low, high = (math.log(end) for end in SEARCHED)
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if price(math.exp(middle)) > learning else (low, middle)
-    return math.exp(high)

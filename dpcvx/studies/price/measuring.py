@@ -2,33 +2,34 @@
 
 import hashlib
 import os
-import sys
 import tempfile
 from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
+from dpcvx.arrays import Array
 from dpcvx.experiments.losses import Losses
-from dpcvx.experiments.simulation import ProgressBar, simulate
+from dpcvx.experiments.progress import progress_bar
+from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep.task import sweep
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.studies.idle import idle_regret
+from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.price.contenders import Contender
-from dpcvx.studies.price.grid import Grid
 from dpcvx.studies.price.rows import PriceRow
 
 _LOOKS = 16  # linear functions by whose minimisers sets are told apart
 
 
-def measure_all(X: DecisionSet, Y: LossSet, grid: Grid, progress: bool | None) -> list[PriceRow]:
-    """All rows of the grid, one after the other."""
-    tasks = grid.tasks()
-    show = sys.stderr.isatty() if progress is None else progress
+def measure_all(X: DecisionSet, Y: LossSet, comparison: Comparison, progress: bool | None) -> list[PriceRow]:
+    """All rows of the comparison, one after the other."""
+    tasks = comparison.tasks()
     rows, done = [], 0
-    with ProgressBar(sum(task.horizon for task in tasks), sys.stderr if show else None) as bar:
+    with progress_bar(sum(task.horizon for task in tasks), progress) as bar:
         for task in tasks:
-            rows.append(measure(X, Y, task, grid))
+            rows.append(measure(X, Y, task, comparison))
             done += task.horizon
             bar.show(done)
     return rows
@@ -37,33 +38,33 @@ def measure_all(X: DecisionSet, Y: LossSet, grid: Grid, progress: bool | None) -
 def sweep_all(
     X: DecisionSet,
     Y: LossSet,
-    grid: Grid,
+    comparison: Comparison,
     folder: str | os.PathLike[str] | None,
     workers: int,
     progress: bool | None,
 ) -> list[PriceRow]:
-    """The same rows by so many processes, kept in the folder of a sweep; without one, in a folder that goes away."""
+    """The same rows by several processes, kept in the folder of a sweep, by default a temporary one."""
     if folder is None:
-        with tempfile.TemporaryDirectory() as passing:
-            return sweep_all(X, Y, grid, passing, workers, progress)
-    games = {horizon: _fingerprint(X, Y, grid, horizon) for horizon in grid.horizons}
+        with tempfile.TemporaryDirectory() as temporary:
+            return sweep_all(X, Y, comparison, temporary, workers, progress)
+    games = {horizon: _fingerprint(X, Y, comparison, horizon) for horizon in comparison.horizons}
 
     def price_row(seed: int, game: str, **wanted: Any) -> dict[str, Any]:
-        row = asdict(measure(X, Y, Contender(**wanted), grid))
+        row = asdict(measure(X, Y, Contender(**wanted), comparison))
         return {name: value for name, value in row.items() if name not in wanted}
 
-    settings = [asdict(task) | {"game": games[task.horizon]} for task in grid.tasks()]
-    found = sweep(price_row, settings, [grid.seed], folder=folder, workers=workers, progress=progress).rows
+    settings = [asdict(task) | {"game": games[task.horizon]} for task in comparison.tasks()]
+    found = sweep(price_row, settings, [comparison.seed], folder=folder, workers=workers, progress=progress).rows
     # fields come back from the files with the types they had
     return [PriceRow(**{field.name: row[field.name] for field in fields(PriceRow)}) for row in found]  # type: ignore[arg-type]
 
 
-def measure(X: DecisionSet, Y: LossSet, task: Contender, grid: Grid) -> PriceRow:
+def measure(X: DecisionSet, Y: LossSet, task: Contender, comparison: Comparison) -> PriceRow:
     """Play one learner on all losses; the row of those that were worst for it."""
     made = task.make(X, Y)
-    replicas = grid.replicas if made.draws else 1
-    played = _losses(X, Y, grid, task.horizon)
-    runs = [simulate(made.learner, each, replicas, grid.seed, checkpoints=1, progress=False) for each in played]
+    replicas = comparison.replicas if made.draws else 1
+    played = _losses(X, Y, comparison, task.horizon)
+    runs = [simulate(made.learner, each, replicas, comparison.seed, checkpoints=1, progress=False) for each in played]
     worst = max(runs, key=lambda run: run.final)
     lower, upper = worst.band(0.9)
     return PriceRow(
@@ -81,30 +82,29 @@ def measure(X: DecisionSet, Y: LossSet, task: Contender, grid: Grid) -> PriceRow
         lower=float(lower[-1]),
         upper=float(upper[-1]),
         bound=None if worst.bound is None else float(worst.bound.total),
-        idle=max(_idle(X, each) for each in played),
+        idle=max(idle_regret(X, _sum(each)) for each in played),
         largest=task.horizon * sizes_of(X, Y).variation,
     )
 
 
-def _losses(X: DecisionSet, Y: LossSet, grid: Grid, horizon: int) -> list[Losses]:
-    return [generate(X, Y, horizon, seed=grid.seed) for generate in grid.losses]
+def _losses(X: DecisionSet, Y: LossSet, comparison: Comparison, horizon: int) -> list[Losses]:
+    return [generate(X, Y, horizon, seed=comparison.seed) for generate in comparison.losses]
 
 
-def _idle(X: DecisionSet, losses: Losses) -> float:
-    """The regret of staying at the center."""
+def _sum(losses: Losses) -> Array:
     total = np.zeros(losses.shape)
     for loss in losses:
         total += loss
-    return float(np.sum(total * X.center)) + float(X.support(-total))
+    return total
 
 
-def _fingerprint(X: DecisionSet, Y: LossSet, grid: Grid, horizon: int) -> str:
+def _fingerprint(X: DecisionSet, Y: LossSet, comparison: Comparison, horizon: int) -> str:
     """What tells games of one length apart, so that a folder never answers for another one."""
-    digest = hashlib.sha256(f"{grid.replicas}".encode())
+    digest = hashlib.sha256(f"{comparison.replicas}".encode())
     covectors = np.random.default_rng(0).standard_normal((_LOOKS, *X.shape))
     for declared in (X, Y):
         digest.update(declared.center.tobytes() + declared.argmin(covectors).tobytes())
-    for losses in _losses(X, Y, grid, horizon):
+    for losses in _losses(X, Y, comparison, horizon):
         digest.update(losses.name.encode())
         for loss in losses:
             digest.update(loss.tobytes())

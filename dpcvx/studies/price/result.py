@@ -1,6 +1,8 @@
-"""What `price_of_privacy` found: rows, a table, a picture and a recommendation in words."""
+"""What `price_of_privacy` found: rows, a table, a picture and a recommendation in words.
 
-import importlib
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
+
 import math
 import textwrap
 from collections.abc import Iterator
@@ -8,6 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpcvx import markup
+from dpcvx.experiments.axes import axes_or_new
+from dpcvx.experiments.data_frame import data_frame
+from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.price.contenders import PAPER, PRIVATE, WITHOUT
 from dpcvx.studies.price.free import Threshold
 from dpcvx.studies.price.rows import PriceRow
@@ -93,11 +98,7 @@ class PriceOfPrivacy:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with the rows; `vacuous` marks bounds that say nothing."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas.") from error
-        return pandas.DataFrame([asdict(row) | {"vacuous": row.vacuous} for row in self.rows])
+        return data_frame([asdict(row) | {"vacuous": row.vacuous} for row in self.rows])
 
     def table(self, setting: str) -> list[tuple[str, ...]]:
         """The header, then one line for each horizon and epsilon of a setting."""
@@ -129,8 +130,7 @@ class PriceOfPrivacy:
         blocks = [self._title()]
         for setting in self.settings:
             lines = self.table(setting)
-            widths = [max(len(line[k]) for line in lines) for k in range(len(_HEADER))]
-            text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+            text = TextTable.fitting(lines, ">" * len(_HEADER)).lines(lines)
             blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
         return "\n\n".join([*blocks, _wrapped(LEGEND), self.recommendation])
 
@@ -154,8 +154,7 @@ class PriceOfPrivacy:
         own = [row for row in self.rows if (row.setting, row.horizon) == (setting, horizon)]
         if not own:
             raise ValueError(f"Nothing was measured for the setting {setting!r} and T = {horizon}.")
-        if ax is None:
-            ax = importlib.import_module("matplotlib.pyplot").figure(layout="constrained").add_subplot()
+        ax = axes_or_new(ax)
         (alone,) = (row for row in own if row.role == WITHOUT)
         asked = sorted({row.epsilon for row in own if row.epsilon is not None})
         ax.axhspan(alone.lower, alone.upper, color="C0", alpha=0.2, linewidth=0)
@@ -165,7 +164,7 @@ class PriceOfPrivacy:
             (PAPER, "C3", "the paper's noise, at the epsilon it gives"),
         ):
             self._draw(ax, [row for row in own if row.role == role], colour, label)
-        ax.axhline(alone.idle, color="C7", linestyle=":", label="never learning")
+        ax.axhline(alone.idle, color="C7", linestyle=":", label="idle")
         if alone.bound is not None and not alone.vacuous:
             ax.axhline(alone.bound, color="C0", linestyle="--", linewidth=1)
         ax.plot([], [], color="C7", linestyle="--", linewidth=1, label="proved bounds")

@@ -1,4 +1,7 @@
-"""One line of the price of privacy: what one learner paid on the losses that were worst for it."""
+"""One line of the price of privacy: what one learner paid on the losses that were worst for it.
+
+The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from dataclasses import dataclass
 
@@ -14,13 +17,13 @@ class PriceRow:
         horizon: number of rounds.
         epsilon: what was asked for; None without privacy.
         given_epsilon: what is proved of it where one loss is replaced by any other.
-        delta: of both.
-        losses: on which the mean regret was largest.
+        delta: the delta of both epsilons.
+        losses: the losses on which the mean regret was largest.
         replicas: how many runs; 1 where nothing is drawn.
-        regret, standard_error: their mean and its error; the error of one random run is NaN.
-        lower, upper: between which nine tenths of the runs lie.
+        regret, standard_error: mean regret of the runs and its error; the error of one random run is NaN.
+        lower, upper: nine tenths of the runs lie between these.
         bound: the proved bound of the expected regret against all losses fixed in advance; None where none is proved.
-        idle: what staying at the center of the set costs on those of the losses tried that are worst for it.
+        idle: the regret of the idle player, who stays at the center of the set, on the losses that are worst for it.
         largest: an upper bound of any regret over the horizon.
     """
 

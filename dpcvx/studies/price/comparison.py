@@ -1,4 +1,4 @@
-"""What is measured: every setting, horizon, epsilon and learner, on every sequence of losses."""
+"""What is compared: learners in every setting, for every horizon and epsilon, on every sequence of losses."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -6,15 +6,16 @@ from typing import Any
 
 from dpcvx.arguments import positive, share, whole
 from dpcvx.experiments.losses import GENERATORS, Losses
-from dpcvx.studies.price.contenders import SETTINGS, Contender, contenders
+from dpcvx.studies.price.contenders import Contender, contenders
+from dpcvx.studies.settings import SETTINGS
 
-HARD = ("const", "altdrift", "late_riser")  # for noise, for learning, and for both
+HARD = ("const", "altdrift", "late_riser")  # hard for noise, for learning, and for both
 Generator = Callable[..., Losses]
 
 
 @dataclass(frozen=True)
-class Grid:
-    """All that is measured, checked."""
+class Comparison:
+    """The arguments of `price_of_privacy` that say what is compared, after they were checked."""
 
     epsilons: tuple[float, ...]
     horizons: tuple[int, ...]
@@ -34,13 +35,14 @@ class Grid:
         replicas: int,
         seed: int,
         delta: float | None,
-    ) -> "Grid":
+    ) -> "Comparison":
+        """The comparison, or a ValueError about the first argument that is wrong; see `price_of_privacy`."""
         chosen = (settings,) if isinstance(settings, str) else tuple(dict.fromkeys(settings))
         for setting in chosen:
             if setting not in SETTINGS:
                 raise ValueError(f"settings must be among {', '.join(SETTINGS)}, not {setting!r}.")
         played = (losses,) if isinstance(losses, str) or callable(losses) else losses
-        grid = cls(
+        comparison = cls(
             epsilons=tuple(sorted({positive(epsilon, "epsilon") for epsilon in _several(epsilons)})),
             horizons=tuple(sorted({whole(horizon, "horizon") for horizon in _several(horizons)})),
             settings=chosen,
@@ -50,23 +52,23 @@ class Grid:
             delta=share(0.0 if delta is None else delta, "delta"),
         )
         for name in ("epsilons", "horizons", "settings", "losses"):
-            if not getattr(grid, name):
+            if not getattr(comparison, name):
                 raise ValueError(f"{name} must hold at least one, but it is empty.")
-        return grid
+        return comparison
 
     def arguments(self) -> dict[str, Any]:
-        """Those of `price_of_privacy` that stand for it."""
+        """The arguments with which `price_of_privacy` makes this comparison."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def tasks(self) -> list[Contender]:
-        """One for each row, short games first."""
+        """The learners to be played, one for each row, short games first."""
         return [
             one for horizon in self.horizons for one in contenders(self.settings, horizon, self.epsilons, self.delta)
         ]
 
 
 def _several(numbers: Any) -> Iterable[Any]:
-    """Numbers, of which one may stand by itself."""
+    """The numbers of an iterable; a single number is taken as the only one."""
     try:
         return (numbers,) if isinstance(numbers, str) else tuple(numbers)
     except TypeError:

@@ -1,0 +1,120 @@
+"""What a simulation measured: regret curves, how they are shown and drawn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcvx import markup
+from dpcvx.arrays import Array
+from dpcvx.experiments.axes import axes_or_new
+from dpcvx.experiments.data_frame import data_frame
+from dpcvx.experiments.text_table import TextTable
+
+_ROWS = 10  # of a printed table
+_COLUMNS = TextTable(">>>>>", (13,) * 5, between="")
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Regret of independent replicas of a learner against the best fixed point in hindsight, at some rounds.
+
+    Attributes:
+        rounds: the rounds at which the regret was taken, increasing; the last is the number of all rounds.
+        regret: (replicas, len(rounds)).
+        bound: what the learner promises for the expected regret, with `.learning`, `.privacy` and `.total`, or None.
+        certificate: of the learner that ran, or None.
+        learner, losses: their names.
+        seconds: how long it took.
+    """
+
+    rounds: Array
+    regret: Array
+    bound: Any
+    certificate: Any
+    learner: str
+    losses: str
+    seconds: float
+
+    @property
+    def replicas(self) -> int:
+        return len(self.regret)
+
+    @property
+    def mean(self) -> Array:
+        """The mean over the replicas at each of the rounds."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    @property
+    def standard_error(self) -> Array:
+        """The standard error of the mean; NaN for one replica."""
+        if self.replicas == 1:
+            return np.full(len(self.rounds), np.nan)
+        return np.asarray(self.regret.std(axis=0, ddof=1) / np.sqrt(self.replicas))
+
+    @property
+    def final(self) -> float:
+        """The mean regret after the last round."""
+        return float(self.mean[-1])
+
+    def band(self, level: float = 0.9) -> tuple[Array, Array]:
+        """(lower, upper): the quantiles between which the share `level` of the replicas lies, at each of the rounds."""
+        if not 0 <= level <= 1:
+            raise ValueError(f"level must be between 0 and 1, not {level}.")
+        lower, upper = np.quantile(self.regret, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return lower, upper
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with one row for each replica and round: learner, losses, replica, round, regret."""
+        replica, column = np.indices(self.regret.shape)
+        return data_frame(
+            {
+                "learner": self.learner,
+                "losses": self.losses,
+                "replica": replica.ravel(),
+                "round": self.rounds[column.ravel()],
+                "regret": self.regret.ravel(),
+            }
+        )
+
+    def plot(self, ax: Any = None, *, level: float = 0.9) -> Any:
+        """Draw mean, band and bound over the rounds on matplotlib axes, by default new ones, and return them."""
+        ax = axes_or_new(ax)
+        (line,) = ax.plot(self.rounds, self.mean, label=f"{self.learner} on {self.losses}")
+        color = line.get_color()
+        if self.replicas > 1:
+            ax.fill_between(self.rounds, *self.band(level), color=color, alpha=0.2, linewidth=0)
+        if self.bound is not None:
+            ax.axhline(self.bound.total, color=color, linestyle="--", label=f"proved bound {self.bound.total:.4g}")
+        ax.set(xscale="log", xlabel="rounds", ylabel="regret")
+        ax.legend()
+        return ax
+
+    def _title(self) -> str:
+        plural = "replica" if self.replicas == 1 else "replicas"
+        return (
+            f"{self.learner} on {self.losses}: {self.rounds[-1]} rounds, {self.replicas} {plural}, {self.seconds:.3g} s"
+        )
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """The header, then a few of the rounds, spread over all of them."""
+        lower, upper = self.band()
+        shown = np.unique(np.linspace(0, len(self.rounds) - 1, _ROWS).round().astype(int))
+        columns = (self.mean, self.standard_error, lower, upper)
+        rows = [(f"{self.rounds[k]}", *(f"{column[k]:.5g}" for column in columns)) for k in shown]
+        return [("rounds", "mean regret", "std. error", "5 %", "95 %"), *rows]
+
+    def _promise(self) -> str:
+        if self.bound is None:
+            return "no proved bound"
+        return (
+            f"proved bound {self.bound.total:.5g} = {self.bound.learning:.5g} for learning "
+            f"+ {self.bound.privacy:.5g} for privacy"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self._title(), *_COLUMNS.lines(self._table()), f"  {self._promise()}"])
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._table()
+        return f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}<p>{markup.text(self._promise())}</p>"
