@@ -3,7 +3,6 @@
 import errno
 import os
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 PART = ".part"  # ends the names of files that are not yet whole; a killed process can leave one
@@ -34,9 +33,9 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
         raise
 
 
-def leftovers(folder: Path) -> Iterator[Path]:
+def leftovers(folder: Path) -> list[Path]:
     """The parts that killed processes left in a folder; only who holds its lock may remove them."""
-    return (entry for entry in folder.iterdir() if entry.name.endswith(PART))
+    return [entry for entry in folder.iterdir() if entry.name.endswith(PART)]
 
 
 def regular_place(path: str | os.PathLike[str]) -> Path:

@@ -49,7 +49,7 @@ def test_a_process_killed_between_write_and_rename_leaves_the_old_file(tmp_path)
     [part] = leftovers(tmp_path)
     assert part.read_bytes() == b"new" and part.name.startswith(".file.") and part.name.endswith(PART)
     write_atomically(path, b"newer")  # what was left is in nobody's way
-    assert path.read_bytes() == b"newer" and list(leftovers(tmp_path)) == [part]
+    assert path.read_bytes() == b"newer" and leftovers(tmp_path) == [part]
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -1,6 +1,5 @@
 """Rows of the price of privacy, measured by simulation, one task each: here, or spread over processes by a sweep."""
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -9,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.experiments.looks import looks
 from dpcvx.experiments.losses import Losses
 from dpcvx.experiments.simulation import ProgressBar, simulate
 from dpcvx.experiments.sweep.task import sweep
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.storage.fingerprint import fingerprint
 from dpcvx.studies.price.contenders import Contender
 from dpcvx.studies.price.grid import Grid
 from dpcvx.studies.price.rows import PriceRow
-
-_LOOKS = 16  # linear functions by whose minimisers sets are told apart
 
 
 def measure_all(X: DecisionSet, Y: LossSet, grid: Grid, progress: bool | None) -> list[PriceRow]:
@@ -46,7 +45,7 @@ def sweep_all(
     if folder is None:
         with tempfile.TemporaryDirectory() as passing:
             return sweep_all(X, Y, grid, passing, workers, progress)
-    games = {horizon: _fingerprint(X, Y, grid, horizon) for horizon in grid.horizons}
+    games = {horizon: _game(X, Y, grid, horizon) for horizon in grid.horizons}
 
     def price_row(seed: int, game: str, **wanted: Any) -> dict[str, Any]:
         row = asdict(measure(X, Y, Contender(**wanted), grid))
@@ -98,14 +97,7 @@ def _idle(X: DecisionSet, losses: Losses) -> float:
     return float(np.sum(total * X.center)) + float(X.support(-total))
 
 
-def _fingerprint(X: DecisionSet, Y: LossSet, grid: Grid, horizon: int) -> str:
+def _game(X: DecisionSet, Y: LossSet, grid: Grid, horizon: int) -> str:
     """What tells games of one length apart, so that a folder never answers for another one."""
-    digest = hashlib.sha256(f"{grid.replicas}".encode())
-    covectors = np.random.default_rng(0).standard_normal((_LOOKS, *X.shape))
-    for declared in (X, Y):
-        digest.update(declared.center.tobytes() + declared.argmin(covectors).tobytes())
-    for losses in _losses(X, Y, grid, horizon):
-        digest.update(losses.name.encode())
-        for loss in losses:
-            digest.update(loss.tobytes())
-    return digest.hexdigest()[:16]
+    played = (part for losses in _losses(X, Y, grid, horizon) for part in (losses.name, losses))
+    return fingerprint(f"{grid.replicas}", looks(X), looks(Y), *played)[:16]
