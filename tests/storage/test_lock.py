@@ -46,15 +46,34 @@ def held_by_another_process(folder):
 
 
 def asked_by_another_process(folder):
-    return subprocess.run([sys.executable, "-c", NO_WAIT, str(folder)], capture_output=True, text=True, check=True)
+    """Whether another process, which does not wait, gets the folder."""
+    command = [sys.executable, "-c", NO_WAIT, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def asked_here(folder):
+    """The same for another thread of this process."""
+    answers = []
+
+    def ask():
+        try:
+            with locked(folder, wait=False):
+                answers.append("held")
+        except BlockingIOError:
+            answers.append("refused")
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(60)
+    return answers[0]
 
 
 def test_a_folder_held_by_another_process_is_refused_without_waiting(tmp_path):
-    with held_by_another_process(tmp_path), pytest.raises(BlockingIOError), locked(tmp_path, wait=False):
-        pass
+    with held_by_another_process(tmp_path):
+        assert asked_here(tmp_path) == "refused"
     with locked(tmp_path):
-        assert asked_by_another_process(tmp_path).stdout == "refused\n"
-    assert asked_by_another_process(tmp_path).stdout == "held\n"
+        assert asked_by_another_process(tmp_path) == "refused"
+    assert asked_by_another_process(tmp_path) == asked_here(tmp_path) == "held"
 
 
 def test_who_waits_gets_the_folder_when_the_other_process_lets_go(tmp_path):
@@ -79,27 +98,23 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path):
     with held_by_another_process(tmp_path) as process:
         process.send_signal(signal.SIGKILL)
         process.wait()
-        with locked(tmp_path, wait=False):
-            pass
+        assert asked_here(tmp_path) == "held"
 
 
 def test_an_error_inside_lets_the_folder_go(tmp_path):
     with pytest.raises(ZeroDivisionError), locked(tmp_path):
         raise ZeroDivisionError
-    with locked(tmp_path, wait=False):
-        pass
+    assert asked_here(tmp_path) == "held"
 
 
-def test_two_holders_in_one_process_exclude_each_other_and_two_folders_do_not(tmp_path):
+def test_two_threads_exclude_each_other_and_two_folders_do_not(tmp_path):
     (tmp_path / "other").mkdir()
-    with locked(tmp_path), locked(tmp_path / "other", wait=False):
-        with pytest.raises(BlockingIOError), locked(tmp_path, wait=False):
-            pass
-        with pytest.raises(BlockingIOError), locked(tmp_path / "other", wait=False):
-            pass
+    with locked(tmp_path):
+        assert asked_here(tmp_path) == "refused"
+        assert asked_here(tmp_path / "other") == "held"
 
 
 def test_without_such_locks_nothing_is_held(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "fcntl", None)
-    with locked(tmp_path), locked(tmp_path):
-        assert asked_by_another_process(tmp_path).stdout == "held\n"
+    with locked(tmp_path):
+        assert asked_here(tmp_path) == "held"

@@ -130,7 +130,7 @@ class SweepFolder:
                     f"seed {row['seed']} has {list(row)}."
                 )
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\r\n")  # of which either character is quoted in a text
+        writer = csv.writer(text, lineterminator="\r\n")  # a text that holds one of these two is then quoted
         writer.writerow(names)
         writer.writerows([_written(value) for value in row.values()] for row in ordered)
         self._put(file_name(setting), text.getvalue())
