@@ -1,5 +1,6 @@
 """Checkpoints of learners, and the guard against playing one state twice."""
 
-from dpcvx.checkpoints.checkpoint import load, save
+from dpcvx.checkpoints.lineage import Lineage
+from dpcvx.checkpoints.saving import load, save
 
-__all__ = ["load", "save"]
+__all__ = ["Lineage", "load", "save"]

@@ -1,4 +1,4 @@
-"""Where a command writes: what cannot be written is said in one sentence, before anything long begins."""
+"""Where a command writes: what cannot be written there is said in one sentence, before anything long begins."""
 
 import errno
 import os
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpcvx.commands.outcomes import InputError
+from dpcvx.storage.atomic_file import regular_place
 
 
 @contextmanager
@@ -35,8 +36,7 @@ def check_place(path: Path) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    if path.exists() and not os.access(path, os.W_OK):
+    place = regular_place(path)
+    if place.exists() and not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    tempfile.TemporaryFile(dir=path.resolve().parent).close()
+    tempfile.TemporaryFile(dir=place.parent).close()

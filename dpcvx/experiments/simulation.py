@@ -1,6 +1,5 @@
 """Play a learner against losses and measure its regret: one loop for every learner and every set."""
 
-import hashlib
 import os
 import time
 from collections.abc import Iterable
@@ -12,17 +11,19 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
-from dpcvx.checkpoints import checkpoint
+from dpcvx.checkpoints.state_file import place_of, read_state, write_state
 from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
+from dpcvx.experiments.looks import looks
 from dpcvx.experiments.losses.recorded import from_array
 from dpcvx.experiments.losses.sequence import Losses
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.replicas import players
 from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.storage.fingerprint import fingerprint
 
 _STRIDE = 256  # rounds between two looks at the clock
-_LOOKS = 16  # samples by which losses are held against their set, and sets against each other
+_LOOKS = 16  # losses that are held against their set
 
 
 def simulate(
@@ -75,7 +76,7 @@ def simulate(
                 "resume is for simulations; a secure learner must not be continued twice: use save and load."
             )
         call = f"{replicas} {seed} {rounds.tolist()} {resume_key}"
-        kept = KeptRun(checkpoint.place_of(resume), _signature(prototype, losses, call))
+        kept = KeptRun(place_of(resume), _signature(prototype, losses, call))
         state, playing = kept.read() or (state, playing)
     started = saved = time.perf_counter()
     with progress_bar(losses.horizon, progress) as bar:
@@ -156,12 +157,12 @@ class KeptRun:
     signature: str
 
     def write(self, state: SimulationState, playing: Any) -> None:
-        checkpoint.write(self.path, (self.signature, state, playing), "simulation")
+        write_state(self.path, (self.signature, state, playing), "simulation")
 
     def read(self) -> tuple[SimulationState, Any] | None:
         if not self.path.exists():
             return None
-        (signature, state, playing), _ = checkpoint.read(self.path, "simulation")
+        (signature, state, playing), _ = read_state(self.path, "simulation")
         if signature != self.signature:
             raise CheckpointError(f"{self.path} belongs to another run; give another file, or remove it.")
         return state, playing
@@ -170,14 +171,9 @@ class KeptRun:
 def _signature(prototype: Any, losses: Losses, call: str) -> str:
     """What tells one run from another: the learner as far as it tells of itself, its sets, all losses, the call."""
     described = prototype.summary() if hasattr(prototype, "summary") else type(prototype).__name__
-    digest = hashlib.sha256(f"{described}{losses!r}{call}".encode())
-    covectors = np.random.default_rng(0).standard_normal((_LOOKS, *losses.shape))
-    for declared in (prototype.decision_set, getattr(prototype, "loss_set", None)):
-        if declared is not None:
-            digest.update(declared.center.tobytes() + declared.argmin(covectors).tobytes())
-    for loss in losses:
-        digest.update(loss.tobytes())
-    return digest.hexdigest()
+    sets = (prototype.decision_set, getattr(prototype, "loss_set", None))
+    seen = (look for declared in sets if declared is not None for look in looks(declared))
+    return fingerprint(f"{described}{losses!r}{call}", seen, losses)
 
 
 def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:

@@ -1,6 +1,6 @@
 """Learners: declared sets and private sums joined."""
 
-from dpcvx.checkpoints.checkpoint import load, save
+from dpcvx.checkpoints import load, save
 from dpcvx.learners.bandits.choice import private_bandit
 from dpcvx.learners.bandits.exp2 import Exp2
 from dpcvx.learners.bandits.log_barrier import LogBarrierBandit

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from dpcvx.arrays import Array
-from dpcvx.checkpoints.checkpoint import Lineage
+from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ProtocolError
 
 

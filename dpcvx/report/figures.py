@@ -1,6 +1,5 @@
 """Matplotlib figures inside a page: inline SVG in the page's colours, with words for those who do not see it."""
 
-import hashlib
 import io
 import re
 from typing import Any
@@ -10,6 +9,7 @@ import matplotlib
 from dpcvx import markup
 from dpcvx.markup import Html
 from dpcvx.report.style import COLOURS, variable
+from dpcvx.storage.fingerprint import fingerprint
 
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "dpcvx"}  # text stays text; the same figure gives the same file
 
@@ -61,6 +61,6 @@ def _page_colours(svg: str) -> str:
 def _own_ids(svg: str) -> str:
     """Only ids that the figure refers to, under a name that no other figure has."""
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
-    prefix = f"f{hashlib.sha256(svg.encode()).hexdigest()[:8]}-"
+    prefix = f"f{fingerprint(svg)[:8]}-"
     svg = re.sub(r' id="([^"]+)"', lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)

@@ -1,6 +1,5 @@
 """A page: a title, headings with blocks below them, and one file in the end."""
 
-import errno
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from dpcvx import markup
 from dpcvx.markup import Html
 from dpcvx.report.style import SHEET
+from dpcvx.storage.atomic_file import regular_place, write_atomically
 
 
 class Page:
@@ -47,21 +47,12 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Put the page into a file in one step: a reader sees the old file or the new one, never half of it.
 
-        A link is followed; what is there and is no file, such as a device, stays.
+        A link is followed; what is there and is no regular file, such as a device, stays.
 
         Raises:
             OSError: where it cannot be written; nothing is left behind then.
         """
-        place = Path(path).resolve()
-        if place.exists() and not place.is_file():
-            raise OSError(errno.EINVAL, "it is not a regular file", str(place))
-        unfinished = place.with_name(f".{place.name}.{os.getpid()}")
-        try:
-            unfinished.write_text(self.render(), encoding="utf-8")
-            os.replace(unfinished, place)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+        write_atomically(regular_place(path), self.render().encode())
         return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""A lock on a folder, held against other processes; the lock of a killed process is free."""
+"""A lock on a folder, held against other processes and threads; the lock of a killed process is free."""
 
 import os
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
     Args:
         folder: it must exist.
-        wait: whether to wait for another holder.
+        wait: whether to wait for another holder. Who holds the folder already waits for himself, and forever.
 
     Raises:
-        BlockingIOError: without waiting, where another process holds it.
+        BlockingIOError: without waiting, where another holds it.
     """
     if fcntl is None:
         yield

@@ -7,19 +7,20 @@ from dpcvx.errors import ProtocolError
 
 
 class ProcessGuard:
-    """Remembers the process in which it was made, and refuses in a forked child.
+    """Remembers the process in which it was made, and refuses to go on in a forked child.
 
-    A state that is written to a file and loaded belongs to the process that loads it: a guard is pickled as a new one.
+    A state that is written to a file belongs to the process that loads it: a guard that is pickled or copied comes back
+    as a new one.
     """
 
     def __init__(self) -> None:
         self._process = os.getpid()
 
     def check(self) -> None:
-        """Refuse to go on in another process.
+        """Let the process pass in which the guard was made.
 
         Raises:
-            ProtocolError: in a process that was forked from the owner's.
+            ProtocolError: in a process that was forked from it.
         """
         if os.getpid() != self._process:
             raise ProtocolError(

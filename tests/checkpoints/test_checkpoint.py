@@ -1,9 +1,8 @@
-"""Checkpoints: resumed equals uninterrupted, damage is noticed, a secure state is not played twice."""
+"""Saved and loaded learners: resumed equals uninterrupted, also in another process, and nobody else reads them."""
 
 import copy
 import os
 import pickle
-import shutil
 import stat
 import subprocess
 import sys
@@ -12,11 +11,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from loss_sets import box_losses
+from playing import play
 
 import decision_sets as ds
 import dpcvx
-from dpcvx import FTPL, FTRL, CheckpointError, DecisionSet
-from dpcvx.checkpoints import checkpoint
+from dpcvx import FTPL, FTRL, DecisionSet
 
 
 def polytope():
@@ -26,14 +25,6 @@ def polytope():
 
 SETS = {"simplex": lambda: ds.simplex(5), "polytope": polytope, "ball": lambda: ds.norm_ball(5, 2)}
 STREAM = np.random.default_rng(0).uniform(-1, 1, (40, 5))
-
-
-def play(learner, stream):
-    actions = []
-    for loss in stream:
-        actions.append(learner.act())
-        learner.update(loss)
-    return np.array(actions)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -89,43 +80,6 @@ def test_files_are_for_their_owner_and_leave_nothing_behind(tmp_path):
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in tmp_path.iterdir())
 
 
-def test_an_interrupted_write_leaves_the_old_checkpoint(tmp_path, monkeypatch):
-    learner = FTRL(ds.simplex(5), box_losses(5), 10, epsilon=1.0, seed=1)
-    dpcvx.save(learner, tmp_path / "state")
-    before = (tmp_path / "state").read_bytes()
-    play(learner, STREAM[:3])
-
-    def fails(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OSError, match="disk full"):
-        dpcvx.save(learner, tmp_path / "state")
-    assert [file.name for file in tmp_path.iterdir()] == ["state"] and (tmp_path / "state").read_bytes() == before
-
-
-def test_damage_and_other_formats_are_noticed(tmp_path):
-    path = tmp_path / "state"
-    dpcvx.save(FTRL(ds.simplex(5), box_losses(5), 10, epsilon=1.0, seed=1), path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-100])
-    with pytest.raises(CheckpointError, match="checksum"):
-        dpcvx.load(path)
-    path.write_bytes(whole.replace(b'"format": 2', b'"format": 9', 1))
-    with pytest.raises(CheckpointError, match="format 9"):
-        dpcvx.load(path)
-    path.write_bytes(b"hello")
-    with pytest.raises(CheckpointError, match="not a checkpoint"):
-        dpcvx.load(path)
-
-
-def test_an_own_oracle_that_cannot_be_written_is_named(tmp_path):
-    x = cp.Variable(3, name="x")
-    X = DecisionSet(x, [cp.abs(x) <= 1], oracle=lambda c: -np.sign(c))
-    with pytest.raises(CheckpointError, match="lambda"):
-        dpcvx.save(FTPL(X, box_losses(3), 10, epsilon=1.0, seed=0), tmp_path / "state")
-
-
 @pytest.mark.parametrize("options", [{}, {"delta": 1e-6}])
 def test_a_secure_learner_resumes_with_the_release_it_had(tmp_path, options):
     learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, **options)
@@ -138,102 +92,6 @@ def test_a_secure_learner_resumes_with_the_release_it_had(tmp_path, options):
     assert resumed.certificate.epsilon == 1.0 and resumed.rounds == 40
 
 
-def test_saving_after_every_loss_never_needs_a_rollback(tmp_path):
-    path = tmp_path / "state"
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
-    dpcvx.save(learner, path)
-    for loss in STREAM[:15]:
-        learner = dpcvx.load(path)  # as after a crash
-        learner.act()
-        learner.update(loss)
-        dpcvx.save(learner, path)
-    assert dpcvx.load(path).rounds == 15
-
-
-def test_a_state_is_not_continued_twice(tmp_path):
-    path = tmp_path / "state"
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
-    play(learner, STREAM[:10])
-    dpcvx.save(learner, path)
-    twin = dpcvx.load(path)
-    play(learner, STREAM[10:12])  # new noise was released that the checkpoint does not hold
-    with pytest.raises(CheckpointError, match="generation"):
-        dpcvx.load(path)
-    twin.act()
-    twin.update(STREAM[10])
-    with pytest.raises(CheckpointError, match="another learner"):
-        twin.act()
-    with pytest.raises(CheckpointError, match="another learner"):
-        dpcvx.save(twin, path)
-
-
-def test_an_older_copy_is_refused_and_a_rollback_is_certified(tmp_path):
-    path = tmp_path / "state"
-    for options, twice in (({}, 2.0), ({"delta": 1e-6}, None)):
-        learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, **options)
-        play(learner, STREAM[:5])
-        dpcvx.save(learner, path)
-        shutil.copy(path, tmp_path / "old")
-        play(learner, STREAM[5:10])
-        dpcvx.save(learner, path)
-        shutil.copy(tmp_path / "old", path)
-        with pytest.raises(CheckpointError, match="exists"):
-            dpcvx.load(path)
-        back = dpcvx.load(path, allow_rollback=True)
-        certificate = back.certificate
-        assert "rollback" in str(certificate)
-        assert certificate.epsilon == twice if twice else 1.0 < certificate.epsilon < 2.0
-        (tmp_path / "state.generation").unlink()
-        with pytest.raises(CheckpointError, match="side file"):
-            dpcvx.load(path)
-
-
-def test_a_checkpoint_in_another_place_is_outdated_too(tmp_path):
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
-    dpcvx.save(learner, tmp_path / "first")
-    play(learner, STREAM[:4])
-    dpcvx.save(learner, tmp_path / "second")
-    play(learner, STREAM[4:6])
-    dpcvx.save(learner, tmp_path / "second")
-    with pytest.raises(CheckpointError, match="generation"):
-        dpcvx.load(tmp_path / "first")
-    assert dpcvx.load(tmp_path / "second").rounds == 6
-
-
-def test_a_simulation_may_be_loaded_as_often_as_wanted(tmp_path):
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, seed=1)
-    dpcvx.save(learner, tmp_path / "state")
-    runs = [play(dpcvx.load(tmp_path / "state"), STREAM) for _ in range(2)]
-    assert np.array_equal(*runs)
-
-
-def test_every_rollback_from_one_file_is_counted(tmp_path):
-    path = tmp_path / "state"
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
-    play(learner, STREAM[:3])
-    dpcvx.save(learner, path)
-    play(learner, STREAM[3:6])
-    epsilons = [dpcvx.load(path, allow_rollback=True).certificate.epsilon for _ in range(3)]
-    assert epsilons == [2.0, 3.0, 4.0]
-
-
-def test_a_failed_save_does_not_open_the_old_checkpoint(tmp_path, monkeypatch):
-    path = tmp_path / "state"
-    learner = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
-    dpcvx.save(learner, path)
-    play(learner, STREAM[:1])
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
-        with pytest.raises(OSError, match="disk full"):
-            dpcvx.save(learner, path)
-    learner.act()  # an action that no checkpoint holds
-    with pytest.raises(CheckpointError, match="exists"):
-        dpcvx.load(path)
-    learner.update(STREAM[1])
-    dpcvx.save(learner, path)
-    assert dpcvx.load(path).rounds == 2
-
-
 def test_secure_learners_are_not_copied_and_simulations_are(tmp_path):
     secure = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0)
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -242,19 +100,6 @@ def test_secure_learners_are_not_copied_and_simulations_are(tmp_path):
     simulated = FTRL(ds.simplex(5), box_losses(5), 40, epsilon=1.0, seed=1)
     twin = copy.copy(simulated)
     assert np.array_equal(play(simulated, STREAM[:5]), play(twin, STREAM[:5]))
-
-
-def test_files_of_another_kind_and_odd_headers_are_named(tmp_path):
-    path = tmp_path / "state"
-    checkpoint.write(path, 1, "simulation")
-    with pytest.raises(CheckpointError, match="holds a simulation"):
-        dpcvx.load(path)
-    for header in (b"{}", b"[1]", b"hello"):
-        path.write_bytes(b"dpcvx checkpoint\n" + header + b"\n")
-        with pytest.raises(CheckpointError):
-            dpcvx.load(path)
-    with pytest.raises(CheckpointError, match="folder"):
-        dpcvx.load(tmp_path)
 
 
 def test_an_interruption_after_the_loss_was_taken_does_not_take_it_twice(monkeypatch):

@@ -220,6 +220,26 @@ def test_two_sweeps_do_not_write_to_one_folder_at_once(threads, tmp_path):
     task.run(tmp_path / "s")
 
 
+def test_what_a_killed_sweep_left_is_removed_by_the_next_that_holds_the_folder(threads, tmp_path):
+    task = Sweep(echo, {"value": [1]})
+    folder = SweepFolder(tmp_path / "s")
+    part = folder.path / f".{file_name({'value': 1})}.0123456789abcdef.part"
+    with folder.opened(task._identity()):
+        part.write_text("half a li")
+        with pytest.raises(SweepError, match="Another sweep is writing to"):
+            task.run(folder.path)
+        assert part.exists()  # it may be the part of the sweep that runs
+    task.run(folder.path)
+    assert set(snapshot(folder.path)) == {file_name({"value": 1}), "sweep.json"}
+
+
+def test_a_folder_in_which_a_sweep_was_killed_before_its_first_file_is_taken(threads, tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / ".sweep.json.0123456789abcdef.part").write_text("{")
+    sweep(echo, {"value": [1]}, 1, folder=tmp_path / "s")
+    assert set(snapshot(tmp_path / "s")) == {file_name({"value": 1}), "sweep.json"}
+
+
 def test_a_damaged_file_is_named(threads, tmp_path):
     sweep(echo, {"value": [1]}, folder=tmp_path / "s")
     path = tmp_path / "s" / file_name({"value": 1})

@@ -1,36 +1,29 @@
 """The folder of a sweep: a manifest, and for every setting one CSV file that appears when all its seeds are in.
 
-A file comes into being in one step (a temporary file is renamed), so whatever interrupts the sweep leaves whole files
-only. Its bytes follow from the setting and its results alone: names in order, seeds in order, numbers as Python's repr.
+A file comes into being in one step, so whatever interrupts the sweep leaves whole files only. Its bytes follow from the
+setting and its results alone: names in order, seeds in order, numbers as Python's repr.
 """
 
 import csv
-import hashlib
 import io
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dpcvx.errors import DpcvxError
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # not on this system
-    fcntl = None
+from dpcvx.storage.atomic_file import leftovers, write_atomically
+from dpcvx.storage.fingerprint import fingerprint
+from dpcvx.storage.lock import locked
 
 Scalar = bool | int | float | str | None
 Setting = Mapping[str, Scalar]
 Row = Mapping[str, Scalar]
 
 _MANIFEST = "sweep.json"
-_PART = ".part"  # ends the names of files that are not yet whole
 _FORMAT = 1
 _WORDS: dict[str, Scalar] = {"": None, "True": True, "False": False}
 _HASH = 16  # hexadecimal digits
@@ -55,7 +48,7 @@ def file_name(setting: Setting) -> str:
     """Readable, and unique by a hash."""
     words = "_".join(f"{name}={value}" for name, value in setting.items())
     readable = re.sub(r"[^A-Za-z0-9.,=_+-]", "~", words)[:_READABLE].lstrip(".-")
-    return f"{readable or 'setting'}-{hashlib.sha256(identity(setting).encode()).hexdigest()[:_HASH]}.csv"
+    return f"{readable or 'setting'}-{fingerprint(identity(setting))[:_HASH]}.csv"
 
 
 @dataclass(frozen=True)
@@ -74,15 +67,19 @@ class SweepFolder:
         """
         self._check(task)
         self.path.mkdir(parents=True, exist_ok=True)
-        with self._locked():
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self.path, wait=False))
+            except BlockingIOError:
+                raise SweepError(f"Another sweep is writing to {self.path}.") from None
             self._check(task)
-            for part in self.path.glob(f"*{_PART}"):
+            for part in leftovers(self.path):
                 part.unlink()
             self._put(_MANIFEST, json.dumps({"format": _FORMAT, **task}, indent=1) + "\n")
             yield
 
     def _check(self, task: Mapping[str, str]) -> None:
-        if not self.path.exists() or all(entry.suffix == _PART for entry in self.path.iterdir()):
+        if not self.path.exists() or set(self.path.iterdir()) <= set(leftovers(self.path)):
             return
         manifest = self.manifest()
         if manifest["task"] != task["task"]:
@@ -133,35 +130,13 @@ class SweepFolder:
                     f"seed {row['seed']} has {list(row)}."
                 )
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\r\n")  # of which either character is quoted in a text
+        writer = csv.writer(text, lineterminator="\r\n")  # a text that holds one of these two is then quoted
         writer.writerow(names)
         writer.writerows([_written(value) for value in row.values()] for row in ordered)
         self._put(file_name(setting), text.getvalue())
 
     def _put(self, name: str, text: str) -> None:
-        part = self.path / (name + _PART)
-        with part.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.path / name)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other sweeps out; the lock of a killed process is free. Where the system knows no such lock, nothing."""
-        if fcntl is None:
-            yield
-            return
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise SweepError(f"Another sweep is writing to {self.path}.") from None
-        try:
-            yield
-        finally:
-            os.close(descriptor)
+        write_atomically(self.path / name, text.encode())
 
 
 def read_rows(path: Path) -> list[Row]:

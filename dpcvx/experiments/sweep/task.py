@@ -1,7 +1,6 @@
 """Run a task for every setting of a grid and every seed: interrupted and resumed at will, on any number of workers."""
 
 import ast
-import hashlib
 import inspect
 import os
 import textwrap
@@ -17,6 +16,7 @@ from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.sweep.folder import Row, Setting, SweepError, SweepFolder, described, identity
 from dpcvx.experiments.sweep.result import SweepResult
 from dpcvx.experiments.sweep.workers import Failure, cluster, local, packed, perform, plain
+from dpcvx.storage.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Sweep:
             source = ast.unparse(ast.parse(source))
         enclosed = inspect.getclosurevars(self.task).nonlocals
         source += repr(sorted((k, v) for k, v in enclosed.items() if isinstance(v, bool | int | float | str)))
-        return {"task": name, "source": hashlib.sha256(source.encode()).hexdigest()}
+        return {"task": name, "source": fingerprint(source)}
 
 
 def sweep(

@@ -60,7 +60,7 @@ def local(workers: int | None) -> Iterator[Pool]:
         timeout=_IDLE_SECONDS,
         env=_ONE_THREAD,
         initializer=_end_with,
-        initargs=(os.getpid(),),
+        initargs=(os.getpid(),),  # a number that its workers look for, not a guard of any state
     )
     try:
         yield Pool(executor.submit, as_completed)

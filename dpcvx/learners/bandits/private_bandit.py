@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
-from dpcvx.checkpoints.checkpoint import Lineage
+from dpcvx.checkpoints import Lineage
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
 from dpcvx.learners.bandits.bandit import Bandit, read_feedback
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound

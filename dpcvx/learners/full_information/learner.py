@@ -7,7 +7,7 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.checkpoints.checkpoint import Lineage
+from dpcvx.checkpoints import Lineage
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate

@@ -1,6 +1,5 @@
 """Rows of the price of privacy, measured by simulation, one task each: here, or spread over processes by a sweep."""
 
-import hashlib
 import os
 import tempfile
 from dataclasses import asdict, fields
@@ -9,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.experiments.looks import looks
 from dpcvx.experiments.losses import Losses
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep.task import sweep
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.storage.fingerprint import fingerprint
 from dpcvx.studies.idle import idle_regret
 from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.price.contenders import Contender
 from dpcvx.studies.price.rows import PriceRow
-
-_LOOKS = 16  # linear functions by whose minimisers sets are told apart
 
 
 def measure_all(X: DecisionSet, Y: LossSet, comparison: Comparison, progress: bool | None) -> list[PriceRow]:
@@ -47,7 +46,7 @@ def sweep_all(
     if folder is None:
         with tempfile.TemporaryDirectory() as temporary:
             return sweep_all(X, Y, comparison, temporary, workers, progress)
-    games = {horizon: _fingerprint(X, Y, comparison, horizon) for horizon in comparison.horizons}
+    games = {horizon: _game(X, Y, comparison, horizon) for horizon in comparison.horizons}
 
     def price_row(seed: int, game: str, **wanted: Any) -> dict[str, Any]:
         row = asdict(measure(X, Y, Contender(**wanted), comparison))
@@ -98,14 +97,7 @@ def _sum(losses: Losses) -> Array:
     return total
 
 
-def _fingerprint(X: DecisionSet, Y: LossSet, comparison: Comparison, horizon: int) -> str:
+def _game(X: DecisionSet, Y: LossSet, comparison: Comparison, horizon: int) -> str:
     """What tells games of one length apart, so that a folder never answers for another one."""
-    digest = hashlib.sha256(f"{comparison.replicas}".encode())
-    covectors = np.random.default_rng(0).standard_normal((_LOOKS, *X.shape))
-    for declared in (X, Y):
-        digest.update(declared.center.tobytes() + declared.argmin(covectors).tobytes())
-    for losses in _losses(X, Y, comparison, horizon):
-        digest.update(losses.name.encode())
-        for loss in losses:
-            digest.update(loss.tobytes())
-    return digest.hexdigest()[:16]
+    played = (part for losses in _losses(X, Y, comparison, horizon) for part in (losses.name, losses))
+    return fingerprint(f"{comparison.replicas}", looks(X), looks(Y), *played)[:16]
