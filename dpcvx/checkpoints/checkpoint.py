@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from dpcvx.errors import CheckpointError
-from dpcvx.privacy.noise import SecureSource
+from dpcvx.privacy.secret import Secret
 from dpcvx.version import __version__
 
 fcntl: ModuleType | None
@@ -217,12 +217,10 @@ def read(path: Path, kind: str) -> tuple[Any, int | None]:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles secure noise sources, which otherwise refuse: a loaded one draws new noise in its own process."""
+    """Pickles secrets, which otherwise refuse: secure noise and feedback go on in the process that loads them."""
 
     def reducer_override(self, content: Any) -> Any:
-        if isinstance(content, SecureSource):
-            return SecureSource, (content.law, content.size)
-        return NotImplemented
+        return content.saved() if isinstance(content, Secret) else NotImplemented
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
