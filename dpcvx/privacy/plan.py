@@ -121,16 +121,10 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
     _check_together(wish, counter, law)
     touches, terms = counter.structure(wish.horizon, law.norm)
     releases, one = _exposed(wish, counter, law, touches)
-    if wish.paper:
-        drawn: Law = law.of_scale(_paper_scale(wish) / releases.grid.step)
-        spent = drawn.claimed(touches, releases.moved, wish.delta)
-        notes: tuple[str, ...] = ("the scale is the paper's; epsilon is what that scale gives",)
-    else:
-        drawn = law.calibrated(releases, wish.epsilon, wish.delta)
-        spent, notes = Spent(wish.epsilon, law.rho(wish.epsilon, wish.delta)), ()
+    noise, spent = _paper_noise(wish, law, releases) if wish.paper else _exact_noise(wish, law, releases)
     return Plan(
         counter=counter,
-        law=drawn,
+        law=noise,
         grid=releases.grid,
         sensitivity=one,
         horizon=wish.horizon,
@@ -140,8 +134,8 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
         epsilon=float(spent.epsilon),
         delta=wish.delta,
         rho=spent.rho,
-        prefix_deviation=_deviation(counter, drawn, releases.grid, wish.horizon),
-        notes=notes,
+        prefix_deviation=_deviation(counter, noise, releases.grid, wish.horizon),
+        notes=("the scale is the paper's; epsilon is what that scale gives",) if wish.paper else (),
     )
 
 
@@ -154,6 +148,17 @@ def _exposed(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -
     largest = float(Y.radius(np.inf)) / grid.step + 1
     moved = counter.moved(wish.horizon, people * one.units, Y.size, largest)
     return Releases(touches, moved, people, Y, wish.neighbours, grid), one
+
+
+def _exact_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
+    """The least noise that gives what is wished for."""
+    return law.calibrated(releases, wish.epsilon, wish.delta), Spent(wish.epsilon, law.rho(wish.epsilon, wish.delta))
+
+
+def _paper_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
+    """The noise of the paper, and what it really gives."""
+    noise = law.of_scale(_paper_scale(wish) / releases.grid.step)
+    return noise, noise.claimed(releases.count, releases.moved, wish.delta)
 
 
 def _deviation(counter: type[Counter], law: Law, grid: Grid, horizon: int, items: int | None = None) -> float:

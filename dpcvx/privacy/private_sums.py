@@ -90,7 +90,7 @@ class PrivateSums(RunningSums):
         mechanism = Mechanism(new, self.clipping, self.rounds_per_person, self._rng)
         counter = mechanism.counter((*self.leading, self.loss_set.size), mechanism.source(self.loss_set.size))
         worst = Spent(new.epsilon, new.rho)
-        if number and self._epoch.worst.epsilon > new.epsilon:  # the paper's calibration gives each epoch its own
+        if number and self._epoch.worst.epsilon > new.epsilon:  # calibration="paper" gives each epoch its own
             worst = self._epoch.worst
         return PrivateEpoch(number, counter, before, mechanism, worst)
 

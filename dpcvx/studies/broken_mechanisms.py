@@ -25,7 +25,7 @@ class BrokenSums(PrivateSums):
 
     def planned(self, horizon: int) -> Plan:
         assert self._rng is not None
-        self._rng.spawn(1)  # the noise of the right plan: the runs of the table stay those of its first edition
+        self._rng.spawn(1)  # for the right plan, which is not run: so the numbers of the table stay what they were
         return self.spoilt(replace(super().planned(horizon), epsilon=self.settings["epsilon"]))
 
     def spoilt(self, right: Plan) -> Plan:

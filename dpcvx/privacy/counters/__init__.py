@@ -24,7 +24,7 @@ def default_counters(law: type[Law], horizon: int) -> list[type[Counter]]:
 
 
 def paper_counter() -> type[Counter]:
-    """The counter for which the calibration of the paper is stated."""
+    """The counter that is taken for calibration="paper"."""
     return next(counter for counter in COUNTERS.values() if counter.in_paper)
 
 

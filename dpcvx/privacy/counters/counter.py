@@ -51,7 +51,7 @@ class Counter(ABC):
     name: ClassVar[str]  # how certificates call it
     constant: ClassVar[bool]  # whether every prefix has one law of noise; otherwise the noise grows to the last one
     largest_horizon: ClassVar[float] = float("inf")
-    in_paper: ClassVar[bool] = False  # whether the calibration of the paper is stated for it
+    in_paper: ClassVar[bool] = False  # whether calibration="paper" is for it
 
     # what the class answers
 

@@ -61,7 +61,7 @@ class Law(ABC):
     norm: ClassVar[int]  # 1 or 2: in which the sensitivity of a loss is taken
     joint: ClassVar[bool] = False  # whether the coordinates of one noise depend on each other
     exact_sampler: ClassVar[bool] = True  # whether it can be drawn exactly, on integers
-    in_paper: ClassVar[bool] = True  # whether the calibration of the paper is stated for it
+    in_paper: ClassVar[bool] = True  # whether calibration="paper" is for it
     notes: ClassVar[tuple[str, ...]] = ()  # for the certificate
     ROUNDED_UP: ClassVar[float] = 1 + 1e-12  # scales are never too small by rounding
 
