@@ -94,7 +94,7 @@ def over_draws(law, shape, counts, step, slices):
 KINDS = (
     (BinaryTree, Laplace(1.0), {}, 2),
     (SmoothTree, Laplace(1.0), {}, 2),
-    (SmoothTree, Gaussian(1.0), {"balanced": True}, 2),
+    (SmoothTree, Gaussian(1.0), {"norm": 2}, 2),
     (Toeplitz, Gaussian(1.0), {}, 6),
 )
 
@@ -144,7 +144,7 @@ def rounds():
                 return softmax(sums.prefix * -0.01)
 
             ratios = over_draws(plan.law, (100, size), counts, step, 40)
-            name = f"{plan.mechanism} {plan.law.name}, 100 replicas, N={size}: round / its draws"
+            name = f"{plan.counter.name} {plan.law.name}, 100 replicas, N={size}: round / its draws"
             report(name, float(np.median(ratios)), goal)
 
 
@@ -207,7 +207,7 @@ def secure():
         losses = unit_box(size)
         for options in ({}, {"delta": 1e-6}):
             sums = PrivateSums(losses, 1000, 1.0, **options)
-            source = sums._counter.source
+            source = sums._epoch.counter.source
             calls = []
             original = source.draw
 

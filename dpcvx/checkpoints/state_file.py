@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcvx.errors import CheckpointError
-from dpcvx.privacy.noise import SecureSource
+from dpcvx.privacy.secret import Secret
 from dpcvx.storage.atomic_file import write_atomically
 from dpcvx.storage.fingerprint import fingerprint
 from dpcvx.version import __version__
@@ -97,9 +97,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles secure noise sources, which otherwise refuse: a loaded one draws new noise in its own process."""
+    """Pickles secrets, which otherwise refuse: secure noise and feedback go on in the process that loads them."""
 
     def reducer_override(self, content: Any) -> Any:
-        if isinstance(content, SecureSource):
-            return SecureSource, (content.law, content.size)
-        return NotImplemented
+        return content.saved() if isinstance(content, Secret) else NotImplemented

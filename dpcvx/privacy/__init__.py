@@ -1,7 +1,8 @@
 """Privacy: sensitivities, noise, private prefix sums, certificates and the audit that checks them."""
 
-from dpcvx.privacy.certificate import Certificate, Composition, compose
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.composition import Composition, compose
 from dpcvx.privacy.plan import Plan, plan
-from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.privacy.private_sums import PrivateSums
 
 __all__ = ["Certificate", "Composition", "Plan", "PrivateSums", "compose", "plan"]

@@ -1,22 +1,37 @@
 """Running sums without noise: what a learner without privacy stands on."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.running_sums import RunningSums
+from dpcvx.privacy.running_sums import Epoch, RunningSums
 from dpcvx.sets import LossSet
 
 
-class _State(NamedTuple):
-    total: Array
-    taken: int
-    horizon: int
-    epoch: int
-    before: int
+class ExactCounter:
+    """The sum of at most `horizon` items. An update is one assignment: it may be interrupted and repeated."""
+
+    def __init__(self, horizon: int, shape: tuple[int, ...]) -> None:
+        self.horizon = horizon
+        self._sum: tuple[Array, int] = (np.zeros(shape), 0)
+
+    @property
+    def items(self) -> int:
+        return self._sum[1]
+
+    @property
+    def prefix(self) -> Array:
+        total, items = self._sum
+        if items >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
+        return total.copy()
+
+    def update(self, item: Array) -> None:
+        total, items = self._sum
+        if items >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; the item was not taken.")
+        self._sum = (total + item, items + 1)
 
 
 class ExactSums(RunningSums):
@@ -24,6 +39,7 @@ class ExactSums(RunningSums):
 
     noise = None
     gaussian_deviation = 0.0
+    rounding = 0.0
 
     def __init__(
         self,
@@ -35,37 +51,15 @@ class ExactSums(RunningSums):
     ) -> None:
         super().__init__(loss_set, horizon, "replace", on_violation, replicas)
 
+    def _opened(self, horizon: int, number: int, before: int) -> Epoch:
+        return Epoch(number, ExactCounter(horizon, (*self.leading, self.loss_set.size)), before)
+
+    def _item(self, clipped: Array) -> Array:
+        return clipped
+
     @property
     def prefix(self) -> Array:
-        total, taken, horizon, *_ = self._state
-        if taken >= horizon:
-            raise HorizonError(f"The horizon of {horizon} rounds is used up; nothing more is released.")
-        return self.loss_set.unflatten(total.copy())
-
-    @property
-    def rounds(self) -> int:
-        return self._state.before + self._state.taken
-
-    @property
-    def epoch(self) -> int:
-        return self._state.epoch
-
-    @property
-    def epoch_horizon(self) -> int:
-        return self._state.horizon
-
-    @property
-    def _items(self) -> int:
-        return self._state.taken
-
-    def _begin(self, horizon: int, epoch: int, before: int) -> None:
-        self._state = _State(np.zeros((*self.leading, self.loss_set.size)), 0, horizon, epoch, before)
-
-    def _add(self, clipped: Array) -> None:
-        state = self._state
-        if state.taken >= state.horizon:
-            raise HorizonError(f"The horizon of {state.horizon} rounds is used up; the item was not taken.")
-        self._state = state._replace(total=state.total + clipped, taken=state.taken + 1)
+        return self.loss_set.unflatten(self._epoch.counter.prefix)
 
     @property
     def certificate(self) -> Certificate:

@@ -10,20 +10,19 @@ clipped to the rounded ends and rounded, so the interval is never shorter than w
 """
 
 import math
-import os
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import ProtocolError
-from dpcvx.privacy.noise import Laplace, SecureSource
-from dpcvx.privacy.sensitivity import Grid, check_neighbours
+from dpcvx.privacy.noise import Laplace, noise_source
+from dpcvx.privacy.secret import Secret
+from dpcvx.privacy.sensitivity import Grid, check_neighbours, one_change
 from dpcvx.sets import LossSet
+from dpcvx.storage.process import ProcessGuard
 
 _FINE = 2.0**-40  # the grid, relative to the largest feedback
-_UP = 1 + 1e-12  # scales are rounded up
 Interval = tuple[Any, Any]  # whole units of the grid, or real numbers on leading axes
 
 
@@ -94,28 +93,24 @@ class Feedback(ABC):
         """Refuse to go on after a fork, where noise is secure."""
 
 
-class SecureFeedback(Feedback):
+class SecureFeedback(Secret, Feedback):
     """Exact integer noise on whole units of a grid.
 
-    It belongs to one process and holds a secure source, which is neither copied nor pickled but by `save`.
+    It belongs to one process, and only `save` writes it to a file. Its noise has the scale of the action, so each
+    release has a source of its own.
     """
+
+    described = "secure feedback"
 
     def __init__(
         self, loss_set: LossSet, epsilon: float, grid: Grid, neighbours: str = "replace", rounds_per_person: int = 1
     ) -> None:
         super().__init__(loss_set, epsilon, neighbours, rounds_per_person)
         self.grid = grid
-        self._process = os.getpid()
-        self._source = SecureSource(Laplace(1.0), 1)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _process=os.getpid())  # a loaded learner belongs to the process that loads it
+        self._guard = ProcessGuard()
 
     def check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise ProtocolError(
-                "A private learner was used after a fork; its state would be released twice. Make one in each process."
-            )
+        self._guard.check()
 
     def interval(self, action: Array) -> Interval:
         low, high = self._ends(action)
@@ -134,9 +129,8 @@ class SecureFeedback(Feedback):
         moved = self.moved(interval)
         if not moved:
             return total * self.grid.step  # nothing is drawn: no loss can change it
-        source = self._source = SecureSource(Laplace(moved / self.epsilon * _UP), 1)
-        if source.cost(moved) > self.epsilon * (1 + 1e-11):
-            raise AssertionError("The release costs more than the certificate claims.")
+        law = Laplace(moved / self.epsilon * Laplace.ROUNDED_UP)
+        source = noise_source(law, 1, count=1, moved=moved, allowed=self.epsilon)
         exact = np.array([[total]], dtype=np.int64)
         return float(exact[0, 0] + source.draw(exact)[0, 0]) * self.grid.step
 
@@ -156,7 +150,7 @@ class SimulatedFeedback(Feedback):
         self._rng = rng
 
     def check_process(self) -> None:
-        pass
+        """A simulation may go on anywhere."""
 
     def interval(self, action: Array) -> Interval:
         return self._ends(action)
@@ -170,16 +164,16 @@ class SimulatedFeedback(Feedback):
 
 
 class VectorFeedback(SimulatedFeedback):
-    """The paper's noise <Z, action>, Z of scale B_diff/epsilon, for comparison.
+    """The noise <Z, action>, Z of scale B_diff/epsilon, of Algorithm 4 of "the paper", for comparison.
 
-    B_diff, the largest <l - l', x>/|x|_inf, is bounded by the 1-norm diameter of the loss set.
+    The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017. B_diff, the
+    largest <l - l', x>/|x|_inf, is bounded by the 1-norm diameter of the loss set.
     """
 
     @property
     def scale(self) -> float:
         """Of each entry of Z."""
-        size = self.loss_set.diameter(1) if self.neighbours == "replace" else self.loss_set.radius(1)
-        return self.rounds_per_person * float(size) / self.epsilon
+        return self.rounds_per_person * float(one_change(self.loss_set, 1, self.neighbours)) / self.epsilon
 
     def release(self, total: Any, action: Array, interval: Interval) -> Any:
         noise = self._rng.laplace(0.0, self.scale, action.shape) * action

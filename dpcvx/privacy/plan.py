@@ -1,43 +1,33 @@
 """From a loss set and a wish (epsilon, delta) to a counter, a law and a scale: the calibration.
 
-The plan is the same with and without a seed. Privacy of the trees: replacing one loss moves the `touches` node sums
-that it enters by at most its sensitivity each, so Laplace noise of scale touches * sensitivity/epsilon on each node
-suffices, and padding, summing and everything after are post-processing. Gaussian noise: touches releases of rho_0 =
-(sensitivity/sigma)^2/2 add up to touches * rho_0, converted by OpenDP. The Toeplitz counter is one Gaussian release
-of C x: its sensitivity is the column norm of C times that of one loss, plus the rounding of C x.
+The plan is the same with and without a seed. It asks the counter how many noisy releases one loss enters and how far a
+person moves them, and the law of the noise which scale that needs; neither is asked which one it is.
+
+"The paper" is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dpcvx.arguments import positive, share, whole
-from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, Toeplitz
-from dpcvx.privacy.counters.toeplitz import stream_sensitivity
-from dpcvx.privacy.factorisation import LARGEST
-from dpcvx.privacy.gaussian import zcdp_epsilon, zcdp_rho
-from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Law, Source
-from dpcvx.privacy.sensitivity import Grid, Sensitivity, check_neighbours, choose_grid, sensitivity
+from dpcvx.privacy.counters import COUNTERS, Counter, default_counters, paper_counter
+from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, noise_source
+from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.privacy.sensitivity import Grid, Sensitivity, check_neighbours, choose_grid, one_change, sensitivity
 from dpcvx.sets import LossSet
-
-COUNTERS: dict[str, type[Counter]] = {"tree": BinaryTree, "smooth": SmoothTree, "toeplitz": Toeplitz}
-LAWS = ("laplace", "gaussian", "knorm")
-_UP = 1 + 1e-12  # scales are rounded up
-_LONG = 2**24  # rounds above which rounding may cost the Toeplitz counter its advantage
-_LEAST = 1e-9  # scale where nothing moves or nothing is released
 
 
 @dataclass(frozen=True)
 class Plan:
     """All that a private prefix sum needs to run, and what it promises."""
 
-    counter: str
+    counter: type[Counter]
     law: Law
     grid: Grid
     sensitivity: Sensitivity
     horizon: int
-    moved: float  # how far one person moves one release, in units; for the Toeplitz counter, the whole stream
+    moved: int | float  # how far one person moves one release, in units; of a factorisation, the whole stream
     touches: int
     terms: int
     epsilon: float  # what the scale really gives
@@ -47,15 +37,38 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def make(self, shape: tuple[int, ...], source: Source) -> Counter:
-        """The counter itself."""
-        if self.counter == "smooth":
-            return SmoothTree(self.horizon, shape, source, balanced=isinstance(self.law, Gaussian))
-        return COUNTERS[self.counter](self.horizon, shape, source)
+        """The counter itself, for items of a shape."""
+        return self.counter(self.horizon, shape, source, norm=self.law.norm)
+
+    def source(self, size: int, rng: np.random.Generator | None = None) -> Source:
+        """The noise for releases of `size` entries: secure, or simulated by a generator."""
+        allowed = self.epsilon if self.rho is None else self.rho
+        return noise_source(self.law, size, rng, count=self.touches, moved=self.moved, allowed=allowed)
+
+    def deviation(self, items: int | None = None) -> float:
+        """Standard deviation of one coordinate of the prefix of so many items, by default the worst, in loss units."""
+        return _deviation(self.counter, self.law, self.grid, self.horizon, items)
 
     @property
-    def mechanism(self) -> str:
-        """The counter in words."""
-        return COUNTERS[self.counter].name
+    def noise(self) -> PrefixNoise | None:
+        """The noise of the worst prefix; None where no prefix depends on a loss."""
+        if not self.terms:
+            return None
+        law, terms = self.law.scaled(self.grid.step).summands(self.terms, self.prefix_deviation)
+        return PrefixNoise(law, terms, self.prefix_deviation, self.counter.constant)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a plan, checked."""
+
+    loss_set: LossSet
+    horizon: int
+    epsilon: float
+    delta: float
+    neighbours: str
+    rounds_per_person: int
+    paper: bool  # whether the scale is the paper's
 
 
 def plan(
@@ -84,84 +97,93 @@ def plan(
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
     """
     horizon, rounds_per_person = whole(horizon, "horizon"), whole(rounds_per_person, "rounds_per_person")
-    _check(epsilon, delta, counter, noise, calibration)
-    check_neighbours(neighbours)
-    noise = noise or ("laplace" if delta == 0 else "gaussian")
-    if counter is None and noise == "gaussian" and calibration == "exact" and horizon > _LONG:
-        wish = (loss_set, horizon, epsilon, delta)
-        options: dict[str, Any] = {"neighbours": neighbours, "rounds_per_person": rounds_per_person, "noise": noise}
-        plans = [plan(*wish, counter=name, **options) for name in ("toeplitz", "smooth")[horizon > LARGEST :]]
-        return min(plans, key=lambda p: p.prefix_deviation)
-    counter = counter or ("tree" if calibration == "paper" else "smooth" if noise != "gaussian" else "toeplitz")
-    _check_together(counter, noise, delta, calibration)
-    gaussian = noise == "gaussian"
-    touches, terms = COUNTERS[counter].counts(horizon, gaussian)
-    norm = 2 if gaussian else 1
-    moves = float(loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm))
-    per_unit = np.sqrt(max(touches, 1) / (2 * zcdp_rho(epsilon, delta))) if gaussian else max(touches, 1) / epsilon
-    grid = choose_grid(loss_set, horizon, moves * rounds_per_person * float(per_unit))
-    one = sensitivity(loss_set, norm, neighbours, grid)
-    moved: float = rounds_per_person * one.units
-    if counter == "toeplitz":
-        largest = float(loss_set.radius(np.inf)) / grid.step + 1
-        moved = stream_sensitivity(horizon, loss_set.size, moved, largest)
-    scale = float(per_unit) * moved * _UP
-    rho = zcdp_rho(epsilon, delta) if gaussian else None
-    if calibration == "paper":
-        scale = _paper_scale(loss_set, horizon, epsilon, delta) / grid.step
-        moves_anything = bool(touches and moved)
-        if gaussian:
-            rho = touches * (moved / scale) ** 2 / 2 if moves_anything else 0.0
-            epsilon = zcdp_epsilon(rho, delta) if rho else 0.0
-        else:
-            epsilon = touches * moved / scale if moves_anything else 0.0  # of one person over all releases
-    law: Law = Gaussian(max(scale, _LEAST)) if gaussian else Laplace(max(scale, _LEAST))
-    if noise == "knorm":
-        law = _knorm(loss_set, neighbours, grid, max(touches, 1) * rounds_per_person / epsilon * _UP)
-    deviation = law.standard_deviation * grid.step
-    deviation *= Toeplitz.row_norm(horizon) if counter == "toeplitz" else float(np.sqrt(terms))
-    notes = ("the scale is the paper's; epsilon is what that scale gives",) if calibration == "paper" else ()
+    positive(epsilon, "epsilon")
+    share(delta, "delta")
+    _check_name("counter", counter, COUNTERS)
+    _check_name("noise", noise, LAWS)
+    if calibration not in ("exact", "paper"):
+        raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
+    wish = Wish(
+        loss_set, horizon, epsilon, delta, check_neighbours(neighbours), rounds_per_person, calibration == "paper"
+    )
+    law = LAWS[noise] if noise else next(law for law in LAWS.values() if law.accepts(delta))
+    counters = [COUNTERS[counter]] if counter else _unnamed(wish, law)
+    return min((_calibrated(wish, one, law) for one in counters), key=lambda p: p.prefix_deviation)
+
+
+def _unnamed(wish: Wish, law: type[Law]) -> list[type[Counter]]:
+    """The counters to choose from where none is named."""
+    return [paper_counter()] if wish.paper else default_counters(law, wish.horizon)
+
+
+def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
+    """The plan for one counter and one law."""
+    _check_together(wish, counter, law)
+    touches, terms = counter.structure(wish.horizon, law.norm)
+    releases, one = _exposed(wish, counter, law, touches)
+    noise, spent = _paper_noise(wish, law, releases) if wish.paper else _exact_noise(wish, law, releases)
     return Plan(
-        counter, law, grid, one, horizon, moved, touches, terms, float(epsilon), delta, rho, float(deviation), notes
+        counter=counter,
+        law=noise,
+        grid=releases.grid,
+        sensitivity=one,
+        horizon=wish.horizon,
+        moved=releases.moved,
+        touches=touches,
+        terms=terms,
+        epsilon=float(spent.epsilon),
+        delta=wish.delta,
+        rho=spent.rho,
+        prefix_deviation=_deviation(counter, noise, releases.grid, wish.horizon),
+        notes=("the scale is the paper's; epsilon is what that scale gives",) if wish.paper else (),
     )
 
 
-def _paper_scale(loss_set: LossSet, horizon: int, epsilon: float, delta: float) -> float:
+def _exposed(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -> tuple[Releases, Sensitivity]:
+    """What the noise must hide, on a grid that holds losses and noise, and the sensitivity of one rounded loss."""
+    Y, people = wish.loss_set, wish.rounds_per_person
+    noise = float(one_change(Y, law.norm, wish.neighbours)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
+    grid = choose_grid(Y, wish.horizon, noise)
+    one = sensitivity(Y, law.norm, wish.neighbours, grid)
+    largest = float(Y.radius(np.inf)) / grid.step + 1
+    moved = counter.moved(wish.horizon, people * one.units, Y.size, largest)
+    return Releases(touches, moved, people, Y, wish.neighbours, grid), one
+
+
+def _exact_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
+    """The least noise that gives what is wished for."""
+    return law.calibrated(releases, wish.epsilon, wish.delta), Spent(wish.epsilon, law.rho(wish.epsilon, wish.delta))
+
+
+def _paper_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
+    """The noise of the paper, and what it really gives."""
+    noise = law.of_scale(_paper_scale(wish) / releases.grid.step)
+    return noise, noise.claimed(releases.count, releases.moved, wish.delta)
+
+
+def _deviation(counter: type[Counter], law: Law, grid: Grid, horizon: int, items: int | None = None) -> float:
+    return float(law.standard_deviation * grid.step * counter.deviation(horizon, law.norm, items))
+
+
+def _paper_scale(wish: Wish) -> float:
     """lambda = |Y|_1 log T/epsilon (its Theorem 3.1), sigma = |Y|_2 log T log(log T/delta)/epsilon (its appendix)."""
-    log = float(np.log2(horizon))
-    if delta == 0:
-        return float(loss_set.radius(1)) * log / epsilon
-    return float(loss_set.radius(2)) * log * float(np.log(max(log, 1.0) / delta)) / epsilon
+    log = float(np.log2(wish.horizon))
+    if wish.delta == 0:
+        return float(wish.loss_set.radius(1)) * log / wish.epsilon
+    return float(wish.loss_set.radius(2)) * log * float(np.log(max(log, 1.0) / wish.delta)) / wish.epsilon
 
 
-def _knorm(loss_set: LossSet, neighbours: str, grid: Grid, scale: float) -> KNorm:
-    """K = Y - Y for boxes and balls ("zero-out": the smallest symmetric one around Y), in units of the grid."""
-    body = loss_set.recognised.difference_body(from_zero=neighbours == "zero-out")
-    if body is not None:
-        kind, half = body
-        return KNorm(scale, tuple(float(h) / grid.step for h in half), kind)
-    raise ValueError("K-norm noise is sampled exactly for boxes and centered Euclidean balls only.")
+def _check_name(what: str, name: object, known: dict[str, type[Counter]] | dict[str, type[Law]]) -> None:
+    if name is not None and (not isinstance(name, str) or name not in known):
+        raise ValueError(f"{what} must be one of {', '.join(known)}, not {name!r}.")
 
 
-def _check(epsilon: float, delta: float, counter: str | None, noise: str | None, calibration: str) -> None:
-    positive(epsilon, "epsilon")
-    share(delta, "delta")
-    if counter is not None and (not isinstance(counter, str) or counter not in COUNTERS):
-        raise ValueError(f"counter must be one of {', '.join(COUNTERS)}, not {counter!r}.")
-    if noise is not None and (not isinstance(noise, str) or noise not in LAWS):
-        raise ValueError(f"noise must be one of {', '.join(LAWS)}, not {noise!r}.")
-    if calibration not in ("exact", "paper"):
-        raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
-
-
-def _check_together(counter: str, noise: str, delta: float, calibration: str) -> None:
-    if noise == "gaussian" and delta == 0:
-        raise ValueError("Gaussian noise needs delta > 0.")
-    if noise != "gaussian" and counter == "toeplitz":
-        raise ValueError('The "toeplitz" counter is for Gaussian noise; give delta > 0, or choose "smooth" or "tree".')
-    if noise != "gaussian" and delta > 0:
-        raise ValueError(f"{noise.capitalize()} noise gives delta = 0; leave delta out.")
-    if calibration == "paper" and (counter != "tree" or noise == "knorm"):
+def _check_together(wish: Wish, counter: type[Counter], law: type[Law]) -> None:
+    refusal = counter.refusal(law)
+    if refusal is not None:
+        raise ValueError(refusal)
+    law.check_delta(wish.delta)
+    if wish.paper and not (counter.in_paper and law.in_paper):
         raise ValueError(
             'calibration="paper" is for the binary tree of the paper: counter="tree" without K-norm noise.'
         )

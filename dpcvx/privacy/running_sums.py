@@ -1,19 +1,44 @@
-"""Running sums of losses, with noise or without: rounds, epochs, validation and clipping are the same."""
+"""Running sums of losses, with noise or without: rounds, epochs and clipping are the same.
+
+`update` clips a loss and hands it to the counter of the present epoch, in the form that `_item` gives it, or opens the
+next epoch by `_opened`. `PrivateSums` and `ExactSums` say what these two are.
+"""
 
 from abc import ABC, abstractmethod
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
-from dpcvx.errors import LossOutOfSetError
 from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.clipping import Clipping
 from dpcvx.privacy.prefix_noise import PrefixNoise
-from dpcvx.privacy.sensitivity import flat_losses
 from dpcvx.sets import LossSet
 
 _FIRST_EPOCH = 16
+
+
+class Summing(Protocol):
+    """What sums the items of one epoch; prefix and update raise `HorizonError` past its horizon."""
+
+    horizon: int
+
+    @property
+    def items(self) -> int: ...
+
+    @property
+    def prefix(self) -> Array: ...
+
+    def update(self, item: Array) -> None: ...
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Rounds with a sum of their own: their number, from 0, what sums them, and how many losses came before."""
+
+    number: int
+    counter: Summing
+    before: int
 
 
 class RunningSums(ABC):
@@ -30,14 +55,28 @@ class RunningSums(ABC):
     def __init__(
         self, loss_set: LossSet, horizon: int | None, neighbours: str, on_violation: str, replicas: int | None
     ) -> None:
-        if on_violation not in ("clip", "raise"):
-            raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set = loss_set
         self.horizon = None if horizon is None else whole(horizon, "horizon")
-        self.neighbours, self.on_violation = neighbours, on_violation
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
-        self._clip = loss_set.clipper(self.leading)
-        self._begin(self.horizon or _FIRST_EPOCH, 0, 0)
+        self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
+        self._epoch = self._opened(self.horizon or _FIRST_EPOCH, 0, 0)
+
+    @abstractmethod
+    def _opened(self, horizon: int, number: int, before: int) -> Epoch:
+        """An epoch of that many rounds with an empty sum."""
+
+    @abstractmethod
+    def _item(self, clipped: Array) -> Array:
+        """A loss, a vector of the set, in the units of the counter."""
+
+    def update(self, loss: Any) -> None:
+        """Add one round's loss."""
+        clipped, epoch = self.clipping.clipped(loss), self._epoch
+        if self.horizon is None and epoch.counter.items + 1 >= epoch.counter.horizon:
+            # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
+            self._epoch = self._opened(2 * epoch.counter.horizon, epoch.number + 1, self.rounds + 1)
+        else:
+            epoch.counter.update(self._item(clipped))
 
     @property
     @abstractmethod
@@ -49,19 +88,23 @@ class RunningSums(ABC):
         """
 
     @property
-    @abstractmethod
+    def neighbours(self) -> str:
+        return self.clipping.neighbours
+
+    @property
     def rounds(self) -> int:
         """Losses taken."""
+        return self._epoch.before + self._epoch.counter.items
 
     @property
-    @abstractmethod
     def epoch(self) -> int:
         """The number of this epoch, from 0."""
+        return self._epoch.number
 
     @property
-    @abstractmethod
     def epoch_horizon(self) -> int:
         """Rounds of this epoch."""
+        return self._epoch.counter.horizon
 
     @property
     @abstractmethod
@@ -74,48 +117,14 @@ class RunningSums(ABC):
         """The standard deviation of the Gaussian noise in one coordinate of the present prefix; 0 for other laws."""
 
     @property
+    @abstractmethod
     def rounding(self) -> float:
         """How far the loss that is summed may be from the loss that was given, in any entry."""
-        return 0.0
 
     @property
     @abstractmethod
     def certificate(self) -> Certificate:
         """What holds so far and to the end."""
-
-    @property
-    @abstractmethod
-    def _items(self) -> int:
-        """Losses of this epoch."""
-
-    @abstractmethod
-    def _begin(self, horizon: int, epoch: int, before: int) -> None:
-        """Open an epoch of that many rounds with an empty sum, after `before` losses."""
-
-    @abstractmethod
-    def _add(self, clipped: Array) -> None:
-        """Take one round's loss, a vector of the set."""
-
-    def update(self, loss: Any) -> None:
-        """Add one round's loss."""
-        clipped = self._clipped(flat_losses(self.loss_set, loss, self.leading))
-        if self.horizon is None and self._items + 1 >= self.epoch_horizon:
-            # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
-            self._begin(2 * self.epoch_horizon, self.epoch + 1, self.rounds + 1)
-        else:
-            self._add(clipped)
-
-    def _clipped(self, flat: Array) -> Array:
-        if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
-            raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
-        clipped = self._clip(flat)
-        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
-            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
-        return clipped
-
-    def _allowed(self, flat: Array) -> bool:
-        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
-        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))
 
     def _epoch_note(self) -> tuple[str, ...]:
         if self.horizon is not None:

@@ -3,22 +3,21 @@
 Losses are rounded to multiples of a power of two and summed as integers, so the sensitivity that counts is that of the
 rounded losses:
 
-    a box           sum of rounded upper minus rounded lower ends: rounding is monotone, nothing is added;
+    a box            sum of rounded upper minus rounded lower ends: rounding is monotone, nothing is added;
     a centered ball  rounding toward zero stays in the ball: the diameter, in whole units;
-    any other set   the diameter in units, plus 1 for each entry that can move (half a unit on either side).
+    any other set    the diameter in units, plus 1 for each entry that can move (half a unit on either side).
 
 Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
+from dpcvx.sets.shapes import Measure
 
 NEIGHBOURS = ("replace", "zero-out")
 
@@ -61,6 +60,11 @@ class Sensitivity:
         return float(self.units) * self.grid.step
 
 
+def one_change(loss_set: LossSet, norm: float, neighbours: str) -> Measure:
+    """How far one loss can move, before rounding: the diameter of the set, or its radius where the other loss is 0."""
+    return loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm)
+
+
 def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Sensitivity:
     """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
     from_zero = check_neighbours(neighbours) == "zero-out"
@@ -96,14 +100,3 @@ def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
     if not -1000 < exponent < 1000:
         raise OverflowError(f"The losses, of size {largest:.3g}, are outside the range in which the grid is exact.")
     return Grid(exponent)
-
-
-def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> Array:
-    """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
-    flat = loss_set.flatten(loss)
-    if flat.ndim > 1 and flat.shape[:-1] != leading:
-        raise ValueError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
-    # a finite sum of squares has finite terms; one that overflows says nothing
-    if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(flat).all():
-        raise ValueError("The loss holds NaN or an infinity; nothing was changed.")
-    return flat

@@ -1,4 +1,7 @@
-"""The table of the audit: every shipped mechanism with claimed, exact and audited epsilon, then every broken one."""
+"""The table of the audit: every shipped mechanism with claimed, exact and audited epsilon, then every broken one.
+
+"The paper" is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,12 +14,15 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.audit import bits
-from dpcvx.privacy.audit.density import certify, padded_tree_ratio
+from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, audit
 from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import Maker, prefix_outputs
-from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
+from dpcvx.privacy.counters import COUNTERS, Counter, Toeplitz
+from dpcvx.privacy.noise import LAWS, Law
+from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import LossSet
 from dpcvx.studies import broken_mechanisms as broken
 
@@ -108,30 +114,28 @@ def secure(*arguments: Any, **settings: Any) -> Maker:
 
 
 def shipped_cases(samples: int, secure_samples: int) -> Iterator[Case]:
-    """Every shipped mechanism, under both neighbouring relations, simulated and secure."""
-    box, wide = interval(-1, 1), interval(-1, 1, 2)
+    """Every counter with every law that it goes with, under both neighbouring relations, simulated and secure."""
     for neighbours in ("replace", "zero-out"):
-        for counter, horizon, noise in (
-            ("tree", 8, "laplace"),
-            ("smooth", 8, "laplace"),
-            ("smooth", 64, "laplace"),
-            ("tree", 8, "gaussian"),
-            ("smooth", 64, "gaussian"),
-            ("toeplitz", 8, "gaussian"),
-            ("tree", 8, "knorm"),
-            ("smooth", 64, "knorm"),
-        ):
-            gaussian = noise == "gaussian"
-            loss_set = wide if noise == "knorm" else box
-            epsilon, delta = GAUSSIAN if gaussian else (EPSILON, 0.0)
-            streams = worst_neighbours(loss_set, horizon, neighbours, norm=2 if gaussian else 1)
-            settings = {"delta": delta, "counter": counter, "noise": noise, "neighbours": neighbours}
-            name = f"{counter}, {noise}, T = {horizon}, {neighbours}"
-            make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
-            yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
-            if noise != "knorm":
-                make = secure(loss_set, horizon, epsilon, **settings)
-                yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples)
+        for law in LAWS.values():
+            for counter in COUNTERS.values():
+                if counter.refusal(law) is None:
+                    for horizon in counter.audited_horizons(law):
+                        yield from _shipped(counter, law, horizon, neighbours, samples, secure_samples)
+
+
+def _shipped(
+    counter: type[Counter], law: type[Law], horizon: int, neighbours: str, samples: int, secure_samples: int
+) -> Iterator[Case]:
+    loss_set = interval(-1, 1, 2 if law.joint else 1)
+    epsilon, delta = (EPSILON, 0.0) if law.accepts(0.0) else GAUSSIAN
+    streams = worst_neighbours(loss_set, horizon, neighbours, norm=law.norm)
+    settings = {"delta": delta, "counter": counter.key, "noise": law.key, "neighbours": neighbours}
+    name = f"{counter.key}, {law.key}, T = {horizon}, {neighbours}"
+    make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
+    yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
+    if law.exact_sampler:
+        make = secure(loss_set, horizon, epsilon, **settings)
+        yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples)
 
 
 def broken_cases(samples: int) -> Iterator[Case]:
@@ -181,8 +185,8 @@ def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
     """The attacks on arithmetic, on wrong mechanisms and on the shipped ones."""
     run = partial(audit, claim=1.0, seed=seed)
     result = run(
-        bits.float_releases(0.0, 1.0),
-        bits.float_releases(1.0, 1.0),
+        broken.float_releases(0.0, 1.0),
+        broken.float_releases(1.0, 1.0),
         score=bits.bits_score(0.0, 1.0, 1.0),
         samples=samples,
     )
@@ -193,15 +197,16 @@ def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
     first, second = (_last(prefix_outputs(make, np.full((2, 1), value))) for value in (0.0, 1.0))
     result = run(first, second, score=bits.grid_score(0.0, 1 / step, 1.0), samples=secure_samples)
     yield _attacked("the same attack on secure noise", True, result)
-    wrong = bits.wrong_toeplitz_releases(0, 8, 1e6), bits.wrong_toeplitz_releases(1000, 8, 1e6)
-    result = run(*wrong, score=bits.fraction_score(0, 1000, 8), samples=secure_samples)
+    wrong = broken.wrong_toeplitz_releases(0, 8, 1e6), broken.wrong_toeplitz_releases(1000, 8, 1e6)
+    weight = Toeplitz.factors(8).second_entry
+    result = run(*wrong, score=bits.fraction_score(0, 1000, weight), samples=secure_samples)
     yield _attacked("Toeplitz released as A x + B z", False, result)
     make = secure(unit, 8, 1.0, delta=1e-3, counter="toeplitz")
     units = int(1 / make(np.random.default_rng(0), 1).plan.grid.step)
     streams = np.zeros((2, 2, 1))
     streams[1, 0] = 1.0
     first, second = (_after_empty(prefix_outputs(make, stream)) for stream in streams)
-    result = run(first, second, score=bits.fraction_score(0, units, 8), samples=secure_samples, delta=1e-3)
+    result = run(first, second, score=bits.fraction_score(0, units, weight), samples=secure_samples, delta=1e-3)
     yield _attacked("the same attack on the secure Toeplitz", True, result)
 
 

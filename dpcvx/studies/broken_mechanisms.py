@@ -1,100 +1,118 @@
 """Deliberately wrong mechanisms, each with one of the mistakes that are easy to make: the audit must flag every one.
 
 They exist to show that the audit has power and are used for nothing else. Each claims the epsilon it was asked for.
+First private sums with a spoilt plan, then trees that reuse noise or take items in a wrong order, then arithmetic that
+shows in the outputs.
+
+"The paper" is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree
-from dpcvx.privacy.counters.toeplitz import factors
-from dpcvx.privacy.noise import Source
+from dpcvx.privacy.audit import Sampler
+from dpcvx.privacy.audit.bits import STEP
+from dpcvx.privacy.counters import BinaryTree, Counter, SmoothTree, Toeplitz
+from dpcvx.privacy.noise import Gaussian, SecureSource, Source
 from dpcvx.privacy.plan import Plan
-from dpcvx.privacy.prefix_sums import PrivateSums
-
-Build = Callable[[int, tuple[int, ...], Source], Counter]
-
-
-@dataclass(frozen=True)
-class BrokenPlan(Plan):
-    """A plan that builds another counter than it was calibrated for."""
-
-    build: Build | None = None
-
-    def make(self, shape: tuple[int, ...], source: Source) -> Counter:
-        return self.build(self.horizon, shape, source) if self.build else super().make(shape, source)
+from dpcvx.privacy.private_sums import PrivateSums
 
 
 class BrokenSums(PrivateSums):
-    """Private sums whose plan is spoilt after it was made; simulation only."""
+    """Private sums on a spoilt plan; simulation only."""
 
-    def _begin(self, horizon: int, epoch: int, before: int) -> None:
-        super()._begin(horizon, epoch, before)
-        spoilt = self._spoil(replace(self.plan, epsilon=self._settings["epsilon"]))
-        counter = spoilt.make((*self.leading, self.loss_set.size), self._source(spoilt))
-        self._open = replace(self._open, plan=spoilt, counter=counter)
+    def planned(self, horizon: int) -> Plan:
+        assert self._rng is not None
+        self._rng.spawn(1)  # for the right plan, which is not run: so the numbers of the table stay what they were
+        return self.spoilt(replace(super().planned(horizon), epsilon=self.settings["epsilon"]))
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return plan
-
-
-def _scaled(plan: Plan, factor: float) -> Plan:
-    return replace(plan, law=replace(plan.law, scale=plan.law.scale * factor))
+    def spoilt(self, right: Plan) -> Plan:
+        """The plan with the mistake."""
+        return right
 
 
-def _building(plan: Plan, build: Build) -> Plan:
-    return BrokenPlan(**{field.name: getattr(plan, field.name) for field in fields(plan)}, build=build)
+def _scaled(right: Plan, factor: float) -> Plan:
+    return replace(right, law=right.law.scaled(factor))
+
+
+def _counting(right: Plan, counter: type[Counter]) -> Plan:
+    """The plan with another counter than it was calibrated for."""
+    return replace(right, counter=counter)
 
 
 class HalfTheNoise(BrokenSums):
     """Half the scale."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _scaled(plan, 1 / 2)
+    def spoilt(self, right: Plan) -> Plan:
+        return _scaled(right, 1 / 2)
 
 
 class RadiusForDiameter(BrokenSums):
     """The radius of the loss set where its diameter belongs."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _scaled(plan, float(self.loss_set.radius(1)) / float(self.loss_set.diameter(1)))
+    def spoilt(self, right: Plan) -> Plan:
+        return _scaled(right, float(self.loss_set.radius(1)) / float(self.loss_set.diameter(1)))
 
 
 class NaturalLogarithm(BrokenSums):
     """ln T levels instead of log2 T."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _scaled(plan, float(np.log(plan.horizon)) / plan.touches)
+    def spoilt(self, right: Plan) -> Plan:
+        return _scaled(right, float(np.log(right.horizon)) / right.touches)
 
 
 class MissingCeiling(BrokenSums):
     """log2 T levels without rounding up."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _scaled(plan, float(np.log2(plan.horizon)) / plan.touches)
-
-
-class LastPrefixReleased(BrokenSums):
-    """L~_T is released too, with the levels of L~_0, ..., L~_{T-1}: one too few."""
-
-    def _spoil(self, plan: Plan) -> Plan:
-        return _building(plan, lambda horizon, shape, source: BinaryTree(horizon + 1, shape, source))
+    def spoilt(self, right: Plan) -> Plan:
+        return _scaled(right, float(np.log2(right.horizon)) / right.touches)
 
 
 class PaperUnderReplace(BrokenSums):
     """The paper's scale, which takes the radius and claims "replace"; make it with calibration="paper"."""
 
 
+class OneZeroTooFew(BrokenSums):
+    """A smooth tree calibrated for z - 1 releases of an item instead of z."""
+
+    def spoilt(self, right: Plan) -> Plan:
+        return _scaled(right, (right.touches - 1) / right.touches)
+
+
+class SensitivityOfB(BrokenSums):
+    """A Toeplitz counter calibrated by the norm of B where that of C belongs; B and C are nearly the same matrix."""
+
+    def spoilt(self, right: Plan) -> Plan:
+        f = Toeplitz.factors(right.horizon)
+        return _scaled(right, float(f.row_norm(f.size)) / f.sensitivity)
+
+
+# wrong counters
+
+
+class LongerTree(BinaryTree):
+    """A binary tree of one round more than it was asked for."""
+
+    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source, *, norm: int = 1) -> None:
+        super().__init__(horizon + 1, shape, source, norm=norm)
+
+
+class LastPrefixReleased(BrokenSums):
+    """L~_T is released too, with the levels of L~_0, ..., L~_{T-1}: one too few."""
+
+    def spoilt(self, right: Plan) -> Plan:
+        return _counting(right, LongerTree)
+
+
 class ReusingTree(BinaryTree):
     """A binary tree whose new node takes over the noise of a node that it absorbs."""
 
-    def _advance(self, item: Array) -> Array:
+    def _next_noise(self, item: Array) -> Array:
         single = self.items % 2 == 0  # the newest node so far holds one item, which the new node absorbs
         kept = self._carried[-1] - self._carried[-2] if single else None
-        noise = super()._advance(item)
+        noise = super()._next_noise(item)
         if kept is not None:
             noise = noise - self._carried[-1] + self._carried[-2] + kept
             self._carried[-1] = self._carried[-2] + kept
@@ -104,23 +122,16 @@ class ReusingTree(BinaryTree):
 class NodeNoiseReused(BrokenSums):
     """A binary tree that reuses the noise of nodes."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _building(plan, ReusingTree)
-
-
-class OneZeroTooFew(BrokenSums):
-    """A smooth tree calibrated for z - 1 releases of an item instead of z."""
-
-    def _spoil(self, plan: Plan) -> Plan:
-        return _scaled(plan, (plan.touches - 1) / plan.touches)
+    def spoilt(self, right: Plan) -> Plan:
+        return _counting(right, ReusingTree)
 
 
 class ReusingSmoothTree(SmoothTree):
     """A smooth tree whose new highest node takes over the noise of the dropped node in its place."""
 
-    def _start(self) -> Array:
+    def _first_noise(self) -> Array:
         self._places: list[Array] = []
-        return super()._start()
+        return super()._first_noise()
 
     def _draw(self, kept: int) -> Array:
         noise = super()._draw(kept)
@@ -133,28 +144,28 @@ class ReusingSmoothTree(SmoothTree):
 class DroppedNoiseReused(BrokenSums):
     """A smooth tree that reuses the noise of dropped nodes."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _building(plan, ReusingSmoothTree)
+    def spoilt(self, right: Plan) -> Plan:
+        return _counting(right, ReusingSmoothTree)
 
 
 class UnorderedSmoothTree(SmoothTree):
     """A smooth tree that takes the codewords in the order of their mirror images."""
 
-    def _start(self) -> Array:
+    def _first_noise(self) -> Array:
         bits = self.touches + self.terms
         words = [word for word in range(1 << bits) if word.bit_count() == self.terms]
         self._words = sorted(words, key=lambda word: f"{word:0{bits}b}"[::-1])
         zero = np.zeros(self.shape, dtype=self.dtype)
         self._carried, self._covered = [zero], [zero]
-        return self._lay(0)
+        return self._after(0)
 
-    def _advance(self, item: Array) -> Array:
+    def _next_noise(self, item: Array) -> Array:
         old, new = self._words[self.items - 1], self._words[self.items]
         highest = (old ^ new).bit_length()
-        return self._lay(self.terms - (new & ((1 << highest) - 1)).bit_count())
+        return self._after(self.terms - (new & ((1 << highest) - 1)).bit_count())
 
-    def _lay(self, kept: int) -> Array:
-        # empty nodes can outlive a step in this order, so all are kept like nodes
+    def _after(self, kept: int) -> Array:
+        """The noise of the oldest `kept` nodes and new ones; empty nodes can outlive a step, so all are remembered."""
         noise = self._draw(kept)
         self._carried[kept + 1 :] = self._carried[kept] + np.cumsum(noise, axis=0)
         self._covered[kept + 2 :] = self._covered[-1:] * (len(noise) - 1)
@@ -164,13 +175,34 @@ class UnorderedSmoothTree(SmoothTree):
 class CodewordsOutOfOrder(BrokenSums):
     """A smooth tree with the codewords in a wrong order: an item enters more than z nodes."""
 
-    def _spoil(self, plan: Plan) -> Plan:
-        return _building(plan, UnorderedSmoothTree)
+    def spoilt(self, right: Plan) -> Plan:
+        return _counting(right, UnorderedSmoothTree)
 
 
-class SensitivityOfB(BrokenSums):
-    """A Toeplitz counter calibrated by the norm of B where that of C belongs; B and C are nearly the same matrix."""
+# wrong arithmetic
 
-    def _spoil(self, plan: Plan) -> Plan:
-        f = factors(plan.horizon)
-        return _scaled(plan, float(f.row_norm(f.size)) / f.sensitivity)
+
+def float_laplace(rng: np.random.Generator, n: int, scale: float) -> Array:
+    """Textbook Laplace noise in floating point: a fair sign times scale ln u, u uniform in multiples of 2^-52."""
+    u = rng.integers(1, 2**52, n, endpoint=True) * STEP
+    return np.asarray(rng.choice([-1.0, 1.0], n) * (scale * np.log(u)))
+
+
+def float_releases(value: float, scale: float) -> Sampler:
+    """A sampler of `value` plus textbook noise."""
+
+    def sample(rng: np.random.Generator, n: int) -> Array:
+        return (value + float_laplace(rng, n, scale))[:, None]
+
+    return sample
+
+
+def wrong_toeplitz_releases(item: int, horizon: int, sigma: float) -> Sampler:
+    """A sampler of the first two entries of A x + B z, x = (item, 0, ...), z integer noise."""
+    weight = Toeplitz.factors(horizon).second_entry
+
+    def sample(rng: np.random.Generator, n: int) -> Array:
+        z = SecureSource(Gaussian(sigma), n).draw(np.zeros((2, n), dtype=np.int64)).astype(float)
+        return np.stack([item + z[0], item + weight * z[0] + z[1]], axis=1)
+
+    return sample

@@ -21,12 +21,12 @@ def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -
     """E max <Z, x> over the set by Monte Carlo, for the worst prefix of a counter with independent coordinates."""
     rng = np.random.default_rng(seed)
     shape = (_DRAWS, *decision_set.shape)
-    if noise.law == "Laplace":
-        draws = sum(rng.laplace(0.0, noise.scale, shape) for _ in range(noise.terms))
-    elif noise.law == "Gaussian":
+    if noise.law.name == "Laplace":
+        draws = sum(rng.laplace(0.0, noise.law.scale, shape) for _ in range(noise.terms))
+    elif noise.gaussian:
         draws = rng.normal(0.0, noise.deviation, shape)
     else:
-        raise ValueError(f"The coordinates of {noise.law} noise are not independent; no maximum is drawn for it.")
+        raise ValueError(f"The coordinates of {noise.law.name} noise are not independent; no maximum is drawn for it.")
     return float(np.mean(decision_set.support(draws)))
 
 

@@ -23,18 +23,12 @@ from dpcvx.privacy.audit import (
     worst_neighbours,
 )
 from dpcvx.privacy.audit.confidence import epsilon_lower_bound, lower_probability, upper_probability
-from dpcvx.privacy.audit.density import (
-    certify,
-    gaussian_delta,
-    gaussian_epsilon,
-    item_touches,
-    noise_matrix,
-    padded_tree_ratio,
-)
+from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.audit.events import choose_event
-from dpcvx.privacy.audit.likelihood import log_ratio
-from dpcvx.privacy.counters import SmoothTree, codeword_shape, tree_levels
-from dpcvx.privacy.gaussian import analytic_mu
+from dpcvx.privacy.audit.nodes import item_touches, noise_matrix
+from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
+from dpcvx.privacy.counters import SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.gaussian_calibration import analytic_mu, gaussian_delta, gaussian_epsilon
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace
 from dpcvx.studies import broken_mechanisms as broken
 from dpcvx.studies.audit_table import (
@@ -170,7 +164,7 @@ def test_likelihood_ratio_averages_to_one_under_the_second_stream(law):
     rng = np.random.default_rng(0)
     first, second = np.array([1.0, 0.5]), np.array([-0.5, 0.0])
     nodes = second + law.simulate(rng, (400_000, 2))
-    ratio = np.exp(log_ratio(law, nodes, first, second))
+    ratio = np.exp(law.log_ratio(nodes, first, second))
     assert ratio.mean() == pytest.approx(1, abs=5 * ratio.std() / np.sqrt(ratio.size))
 
 
@@ -310,7 +304,7 @@ def test_broken_counters_still_count_right_without_noise():
         sums = make(np.random.default_rng(0), 1)
         error = outputs.mean(axis=0) * sums.plan.grid.step - np.r_[0, np.cumsum(losses)[:-1]]
         assert np.abs(error).max() < 6 * sums.plan.prefix_deviation / np.sqrt(2_000)
-        assert isinstance(sums._counter, SmoothTree) == (counter == "smooth")
+        assert isinstance(sums._epoch.counter, SmoothTree) == (counter == "smooth")
 
 
 # arithmetic
@@ -325,16 +319,16 @@ def test_attacks_on_arithmetic_identify_wrong_noise_and_never_the_secure_one():
 
 def test_float_noise_is_always_reachable_from_its_own_input_and_often_from_no_other():
     for value, other in ((0.0, 1.0), (1.0, 0.0)):
-        y = bits.float_releases(value, 1.0)(np.random.default_rng(4), 20_000)[:, 0]
+        y = broken.float_releases(value, 1.0)(np.random.default_rng(4), 20_000)[:, 0]
         assert bits.reachable(y, value, 1.0).all()
         assert bits.reachable(y, other, 1.0).mean() < 0.5
 
 
 def test_fractional_part_shows_the_first_item_of_a_toeplitz_counter_released_wrongly():
-    score = bits.fraction_score(0, 1000, 8)
+    score = bits.fraction_score(0, 1000, Toeplitz.factors(8).second_entry)
     rng = np.random.default_rng(0)
-    assert (score(bits.wrong_toeplitz_releases(0, 8, 1e6)(rng, 10_000)) == 1).all()
-    assert (score(bits.wrong_toeplitz_releases(1000, 8, 1e6)(rng, 10_000)) == -1).all()
+    assert (score(broken.wrong_toeplitz_releases(0, 8, 1e6)(rng, 10_000)) == 1).all()
+    assert (score(broken.wrong_toeplitz_releases(1000, 8, 1e6)(rng, 10_000)) == -1).all()
 
 
 # the table

@@ -21,10 +21,6 @@ TOOLS = {
 ELSEWHERE = {
     # the workers of a sweep are told which process they end with
     ("dpcvx.experiments.sweep.workers", "os.getpid"),
-    # guards that do not use ProcessGuard yet
-    ("dpcvx.privacy.feedback", "os.getpid"),
-    ("dpcvx.privacy.noise", "os.getpid"),
-    ("dpcvx.privacy.prefix_sums", "os.getpid"),
 }
 
 

@@ -13,7 +13,7 @@ from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.exact_sums import ExactSums
 from dpcvx.privacy.prefix_noise import PrefixNoise
-from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of

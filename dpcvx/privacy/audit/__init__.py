@@ -1,6 +1,7 @@
 """The audit: lower bounds on epsilon by sampling, exact certificates of counters, attacks on floating-point noise."""
 
-from dpcvx.privacy.audit.likelihood import View, exact_view
+from dpcvx.privacy.audit.evidence import View
+from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, Sampler, audit
 from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import learner_outputs, node_outputs, prefix_outputs

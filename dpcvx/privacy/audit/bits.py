@@ -1,4 +1,4 @@
-"""Attacks on the arithmetic: outputs that only one of two inputs can produce.
+"""Attacks on the arithmetic: scores that find outputs which only one of two inputs can produce.
 
 Textbook Laplace noise is scale ln(k 2^-52) with a whole number k, up to its sign: few of the floating-point numbers.
 Added to 0 it stays what it is, added to 1 it is rounded; an output that is reachable from one input only gives the
@@ -12,28 +12,19 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.audit.events import Score
-from dpcvx.privacy.audit.lower_bound import Sampler
-from dpcvx.privacy.counters.toeplitz import factors
-from dpcvx.privacy.noise import Gaussian, SecureSource
 
-_STEP = 2.0**-52
+STEP = 2.0**-52  # of the uniform numbers behind textbook noise
 _WINDOW = 3  # whole numbers tried on either side of the best guess
-
-
-def float_laplace(rng: np.random.Generator, n: int, scale: float) -> Array:
-    """Textbook Laplace noise in floating point: a fair sign times scale ln u, u uniform in multiples of 2^-52."""
-    u = rng.integers(1, 2**52, n, endpoint=True) * _STEP
-    return np.asarray(rng.choice([-1.0, 1.0], n) * (scale * np.log(u)))
 
 
 def reachable(outputs: Array, value: float, scale: float) -> Array:
     """Which outputs textbook noise can produce from the input `value`."""
     noise = np.asarray(outputs, dtype=float) - value
-    guess = np.rint(np.exp(-np.abs(noise) / scale) / _STEP)
+    guess = np.rint(np.exp(-np.abs(noise) / scale) / STEP)
     found = np.zeros(noise.shape, dtype=bool)
     for offset in range(-_WINDOW, _WINDOW + 1):
         k = np.clip(guess + offset, 1, 2**52)
-        size = scale * np.log(k * _STEP)
+        size = scale * np.log(k * STEP)
         for sign in (-1.0, 1.0):
             found |= value + sign * size == outputs
     return found
@@ -43,15 +34,6 @@ def on_grid(outputs: Array, value: float, step: float) -> Array:
     """Which outputs integer noise on the grid can produce from the input `value`: those a multiple of the step away."""
     units = (np.asarray(outputs, dtype=float) - value) / step
     return np.asarray(units == np.rint(units))
-
-
-def float_releases(value: float, scale: float) -> Sampler:
-    """A sampler of `value` plus textbook noise."""
-
-    def sample(rng: np.random.Generator, n: int) -> Array:
-        return (value + float_laplace(rng, n, scale))[:, None]
-
-    return sample
 
 
 def bits_score(first: float, second: float, scale: float) -> Score:
@@ -74,28 +56,16 @@ def grid_score(first: float, second: float, step: float) -> Score:
     return score
 
 
-def wrong_toeplitz_releases(item: int, horizon: int, sigma: float) -> Sampler:
-    """Deliberately wrong: a sampler of the first two entries of A x + B z, x = (item, 0, ...), z integer noise."""
-    b = _second_entry(horizon)
-
-    def sample(rng: np.random.Generator, n: int) -> Array:
-        z = SecureSource(Gaussian(sigma), n).draw(np.zeros((2, n), dtype=np.int64)).astype(float)
-        return np.stack([item + z[0], item + b * z[0] + z[1]], axis=1)
-
-    return sample
-
-
-def fraction_score(first: int, second: int, horizon: int) -> Score:
+def fraction_score(first: int, second: int, weight: float) -> Score:
     """1 where the fractional part of the second release fits the first value of item 1 only, -1 the second only.
 
     Args:
         first, second: the values of item 1 in units of the grid; the other items are 0.
-        horizon: T.
+        weight: of the first noise in the second release, B_1.
     """
-    b = _second_entry(horizon)
 
     def fits(releases: Array, item: int) -> Array:
-        rest = releases[:, 1] - item - b * (releases[:, 0] - item)  # z_2, a whole number, if item 1 is right
+        rest = releases[:, 1] - item - weight * (releases[:, 0] - item)  # z_2, a whole number, if item 1 is right
         error = 1e-15 * (np.abs(releases).sum(axis=1) + abs(item) + 1) * 4
         return np.asarray(np.abs(rest - np.rint(rest)) <= error).astype(float)
 
@@ -103,8 +73,3 @@ def fraction_score(first: int, second: int, horizon: int) -> Score:
         return fits(releases, first) - fits(releases, second)
 
     return score
-
-
-def _second_entry(horizon: int) -> float:
-    f = factors(horizon)
-    return float(f.omega @ f.theta)

@@ -11,9 +11,9 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.audit.lower_bound import Sampler
-from dpcvx.privacy.counters import BinaryTree, Counter
-from dpcvx.privacy.noise import SecureSource, Source
-from dpcvx.privacy.prefix_sums import PrivateSums
+from dpcvx.privacy.counters import Counter
+from dpcvx.privacy.noise import Source
+from dpcvx.privacy.private_sums import PrivateSums
 
 Maker = Callable[[np.random.Generator, int], PrivateSums]
 
@@ -56,22 +56,18 @@ class Runs:
     def __init__(
         self, make: Maker, rng: np.random.Generator, n: int, around: Callable[[Source], Source] | None = None
     ) -> None:
-        self.sums = make(rng, n)
-        self.n, self.size = n, self.sums.loss_set.size
-        if not self.sums.secure and self.sums.leading != (n,):
+        self.mechanism = make(rng, n).mechanism
+        self.n, self.size = n, self.mechanism.loss_set.size
+        if not self.mechanism.secure and self.mechanism.leading != (n,):
             raise ValueError(f"make(rng, n) must return sums with replicas=n, here {n}.")
-        if self.sums.secure:
-            shape: tuple[int, ...] = (n * self.size,)
-            source: Source = SecureSource(self.sums.plan.law, n * self.size)
-        else:
-            shape, source = (n, self.size), self.sums._source(self.sums.plan)
-        self.counter: Counter = self.sums.plan.make(shape, around(source) if around else source)
+        shape: tuple[int, ...] = (n * self.size,) if self.mechanism.secure else (n, self.size)
+        source = self.mechanism.source(shape[-1])
+        self.counter: Counter = self.mechanism.counter(shape, around(source) if around else source)
 
     def take(self, loss: Any) -> None:
         """Add one round's loss to every run, clipped and rounded as the sums under audit do it."""
-        flat = self.sums.loss_set.flatten(loss)
-        units = self.sums._rounded(self.sums._clipped(flat))
-        self.counter.update(np.tile(units, self.n) if self.sums.secure else units)
+        units = self.mechanism.units(loss)
+        self.counter.update(np.tile(units, self.n) if self.mechanism.secure else units)
 
     def blocks(self, release: Array) -> Array:
         """A release with one row for each run."""
@@ -79,9 +75,7 @@ class Runs:
 
     def released(self, padding: bool = True) -> Array:
         """The prefix of each run in units of the grid, with or without the padding of the binary tree."""
-        if padding or not isinstance(self.counter, BinaryTree):
-            return self.blocks(self.counter.prefix)
-        return self.blocks(self.counter.total + self.counter.node_noise)
+        return self.blocks(self.counter.prefix if padding else self.counter.unpadded)
 
 
 def prefix_outputs(make: Maker, losses: Any, *, padding: bool = True) -> Sampler:

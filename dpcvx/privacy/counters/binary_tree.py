@@ -1,12 +1,13 @@
-"""The paper's binary tree (its Algorithm 2): a prefix is a sum of dyadic nodes, padded to one law at every time.
+"""The binary tree: a prefix is a sum of dyadic nodes, padded to one law at every time.
 
+It is Algorithm 2 of "the paper": Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 Prefix t has one node for each set bit of t, of as many items, the largest first. One item enters at most levels =
 bit_length(T - 1) used nodes. Fresh padding brings every prefix to floor(log2 T) noises.
 """
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.counters.counter import Structure
 from dpcvx.privacy.counters.tree import Tree
-from dpcvx.privacy.noise import Source
 
 
 def tree_levels(horizon: int) -> int:
@@ -17,16 +18,22 @@ def tree_levels(horizon: int) -> int:
 class BinaryTree(Tree):
     """Binary tree aggregation with padding."""
 
+    key = "tree"
     name = "binary tree"
-
-    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source) -> None:
-        self.touches, self.terms = self.counts(horizon, False)
-        super().__init__(horizon, shape, source)
+    in_paper = True
 
     @classmethod
-    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
-        return tree_levels(horizon), horizon.bit_length() - 1
+    def structure(cls, horizon: int, norm: int) -> Structure:
+        return Structure(tree_levels(horizon), horizon.bit_length() - 1)
 
-    def _advance(self, item: Array) -> Array:
+    @classmethod
+    def title(cls, norm: int) -> str:
+        return "binary tree, padded"
+
+    @property
+    def unpadded(self) -> Array:
+        return self.total + self._carried[-1]
+
+    def _step(self) -> int:
         # the new node is the lowest set bit of t; the nodes before it are its other bits
-        return self._lay(self.items.bit_count() - 1)
+        return self.items.bit_count() - 1

@@ -2,44 +2,121 @@
 
 A counter of horizon T takes items l_1, ..., l_T one by one; after t < T of them `prefix` is L~_t = l_1 + ... + l_t +
 noise, released for every t = 0, ..., T-1 (the action of round t+1 depends on L~_t). The T-th item releases nothing.
+Items are arrays whose last axis holds the coordinates; any leading axes are independent replicas.
 
-`touches` is the number of noisy releases that one item enters, the composition count of the privacy proof; `terms` is
-the number of noises in one prefix. Items are arrays whose last axis holds the coordinates; any leading axes are
-independent replicas.
+A counter class answers, for a horizon and the norm (1 or 2) of a law of noise, all that a plan, a regret bound, a table
+or an audit asks, so that none of them needs to know which counter it has. `Tree` and `Factorisation` answer for all of
+their kind; what is left for a new one is in `BinaryTree` and `Toeplitz`.
+
+Running, `update` adds an item to the sum and asks `_next_noise` for the noise of the new prefix (`_first_noise` for
+that of the empty one). A tree finds out by `_step` which nodes stay, and draws for the others by `_draw`; a
+factorisation filters what it draws.
 """
 
 import copy
 from abc import ABC, abstractmethod
-from typing import NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError, ProtocolError
-from dpcvx.privacy.noise import Source
+from dpcvx.privacy.counters.factors import Factors
+from dpcvx.privacy.noise import Law, Source
 
 
-class Counter(ABC):
-    """A private prefix sum of at most `horizon` items."""
+class Structure(NamedTuple):
+    """How a counter spends noise.
 
-    name: str
+    Attributes:
+        touches: noisy releases that one item enters, the composition count of the privacy proof.
+        terms: noises in one prefix.
+    """
+
     touches: int
     terms: int
 
-    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source) -> None:
+
+class Counter(ABC):
+    """A private prefix sum of at most `horizon` items.
+
+    Args:
+        horizon: T.
+        shape: of an item, leading axes included.
+        source: of the noise.
+        norm: of the law of the noise, 1 or 2; some counters are built differently for either.
+    """
+
+    key: ClassVar[str]  # how users ask for it
+    name: ClassVar[str]  # how certificates call it
+    constant: ClassVar[bool]  # whether every prefix has one law of noise; otherwise the noise grows to the last one
+    largest_horizon: ClassVar[float] = float("inf")
+    in_paper: ClassVar[bool] = False  # whether calibration="paper" is for it
+
+    # what the class answers
+
+    @classmethod
+    @abstractmethod
+    def structure(cls, horizon: int, norm: int) -> Structure:
+        """Releases of one item and noises of one prefix, by the integer formulas."""
+
+    @classmethod
+    def refusal(cls, law: type[Law]) -> str | None:
+        """Why it does not go with a law of noise, in a sentence; None where it does."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def moved(cls, horizon: int, units: int | float, size: int, largest: float) -> int | float:
+        """How far one person moves one release, in units of the grid and in the norm of the law.
+
+        Args:
+            horizon: T.
+            units: how far all losses of the person move together, rounded.
+            size: coordinates of a loss.
+            largest: largest absolute entry of a rounded loss, in units.
+        """
+
+    @classmethod
+    @abstractmethod
+    def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:
+        """Standard deviation of the prefix of so many items, in units of one noise; by default of the worst prefix."""
+
+    @classmethod
+    def factors(cls, horizon: int) -> Factors | None:
+        """The matrices that tell the law of all prefixes without running it; None where it has to be run for that."""
+        return None
+
+    @classmethod
+    def title(cls, norm: int) -> str:
+        """Its name in the table of counters."""
+        return cls.name
+
+    @classmethod
+    @abstractmethod
+    def relative_deviation(cls, horizon: int, norm: int) -> float:
+        """Deviation of the worst prefix where one item moves by 1: the number in the table of counters.
+
+        In units of 1/epsilon for Laplace noise, in units of the multiplier of one release for Gaussian noise.
+        """
+
+    @classmethod
+    def audited_horizons(cls, law: type[Law]) -> tuple[int, ...]:
+        """The horizons at which the table of the audit tries it."""
+        return (8,)
+
+    # how it runs
+
+    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source, *, norm: int = 1) -> None:
         if horizon < 1:
             raise ValueError(f"The horizon must be at least 1, not {horizon}.")
         self.horizon, self.shape, self.source = int(horizon), shape, source
+        self.touches, self.terms = self.structure(horizon, norm)
         self.items = 0
         self._torn = False
         self.dtype = np.int64 if source.secure else np.float64
         self.total: Array = np.zeros(shape, dtype=self.dtype)  # the true sum: private
-        self._noise = self._start()
-
-    @classmethod
-    @abstractmethod
-    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
-        """(touches, terms) for a horizon, by the integer formulas."""
+        self._noise = self._first_noise()
 
     def __copy__(self) -> "Counter":
         if self.source.secure:
@@ -53,6 +130,11 @@ class Counter(ABC):
             self._refuse()
         return self.total + self._noise
 
+    @property
+    def unpadded(self) -> Array:
+        """The prefix without noise that is there for its law alone and protects nothing; the prefix, where none is."""
+        return self.prefix
+
     def update(self, item: Array) -> None:
         """Take the next item; raises `HorizonError`, and changes nothing, past the horizon."""
         if self.items >= self.horizon:
@@ -63,7 +145,7 @@ class Counter(ABC):
         self.total += item
         self.items += 1
         if self.items < self.horizon:
-            self._noise = self._advance(item)
+            self._noise = self._next_noise(item)
         self._torn = False
 
     def _refuse(self) -> NoReturn:
@@ -75,9 +157,9 @@ class Counter(ABC):
         raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is released.")
 
     @abstractmethod
-    def _start(self) -> Array:
+    def _first_noise(self) -> Array:
         """The noise of the empty prefix."""
 
     @abstractmethod
-    def _advance(self, item: Array) -> Array:
+    def _next_noise(self, item: Array) -> Array:
         """The noise of the prefix after the item that was just added, `self.items` of them."""

@@ -14,8 +14,9 @@ from functools import lru_cache
 from math import comb
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.counters.counter import Structure
 from dpcvx.privacy.counters.tree import Tree
-from dpcvx.privacy.noise import Source
+from dpcvx.privacy.noise import Law
 
 
 @lru_cache(maxsize=1024)
@@ -46,23 +47,32 @@ def _fewest_ones(horizon: int, zeros: int) -> int:
 
 
 class SmoothTree(Tree):
-    """Smooth tree aggregation; `balanced` is for Gaussian noise."""
+    """Smooth tree aggregation, unbalanced for Laplace noise and balanced for Gaussian noise."""
 
+    key = "smooth"
     name = "smooth tree"
 
-    def __init__(self, horizon: int, shape: tuple[int, ...], source: Source, *, balanced: bool = False) -> None:
-        self.touches, self.terms = self.counts(horizon, balanced)
-        self._codeword = (1 << self.terms) - 1
-        super().__init__(horizon, shape, source)
+    @classmethod
+    def structure(cls, horizon: int, norm: int) -> Structure:
+        return Structure(*codeword_shape(horizon, balanced=norm == 2))
 
     @classmethod
-    def counts(cls, horizon: int, gaussian: bool) -> tuple[int, int]:
-        return codeword_shape(horizon, gaussian)
+    def title(cls, norm: int) -> str:
+        return "smooth tree, balanced" if norm == 2 else "smooth tree"
 
-    def _advance(self, item: Array) -> Array:
+    @classmethod
+    def audited_horizons(cls, law: type[Law]) -> tuple[int, ...]:
+        # independent coordinates and pure noise make the sharpest audit, also of short codewords
+        return (8, 64) if law.norm == 1 and not law.joint else (64,)
+
+    def _first_noise(self) -> Array:
+        self._codeword = (1 << self.terms) - 1
+        return super()._first_noise()
+
+    def _step(self) -> int:
         word = self._codeword
         lowest = word & -word
         raised = word + lowest
         changed = (word ^ raised) // lowest  # the lowest run of ones, and the bit above it
         self._codeword = raised | (changed >> 2)
-        return self._lay(self.terms + 1 - changed.bit_length())
+        return self.terms + 1 - changed.bit_length()

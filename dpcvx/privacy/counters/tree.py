@@ -3,7 +3,15 @@
 The nodes of a prefix follow each other in time. A step drops the newest of them and covers what they held, and the new
 item, by one new node; empty nodes, dropped again at the next step, bring every prefix to `terms` noises. So what has to
 be remembered is one sum over the noises of the nodes up to each node, and where values matter the sum of their items.
+
+Privacy: replacing one loss moves the node sums that it enters, `touches` of them, by at most its sensitivity each.
+Noise on each node for that many releases suffices; padding, summing and everything after are post-processing.
+
+A new tree says its `structure` and, step by step, which nodes stay; the rest is here.
 """
+
+import math
+from abc import abstractmethod
 
 import numpy as np
 
@@ -14,22 +22,36 @@ _SHORT = 3  # empty nodes up to which adding one by one is faster than a sum alo
 
 
 class Tree(Counter):
-    """Prefix sums by a row of nodes: a step keeps the oldest `kept` nodes and lays one new node after them."""
+    """Prefix sums by a row of nodes: a step keeps the oldest of them and lays one new node after them."""
 
-    def _start(self) -> Array:
+    constant = True
+
+    @classmethod
+    def moved(cls, horizon: int, units: int | float, size: int, largest: float) -> int | float:
+        return units
+
+    @classmethod
+    def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:
+        return float(np.sqrt(cls.structure(horizon, norm).terms))
+
+    @classmethod
+    def relative_deviation(cls, horizon: int, norm: int) -> float:
+        touches, terms = cls.structure(horizon, norm)
+        return touches * math.sqrt(2 * terms) if norm == 1 else math.sqrt(touches * terms)
+
+    @abstractmethod
+    def _step(self) -> int:
+        """Go on to the nodes of the prefix of `self.items` items; how many of the oldest nodes stay."""
+
+    def _first_noise(self) -> Array:
         zero = np.zeros(self.shape, dtype=self.dtype)
         # after the first k nodes: the sum of their noises, and of their items where the source needs values
         self._carried: list[Array] = [zero]
         self._covered: list[Array] = [zero]
         return np.asarray(self._draw(0).sum(axis=0))
 
-    @property
-    def node_noise(self) -> Array:
-        """The noise of the prefix without that of its empty nodes."""
-        return self._carried[-1]
-
-    def _lay(self, kept: int) -> Array:
-        """Keep the oldest nodes, lay a new one, and return the noise of the prefix with all its empty nodes."""
+    def _next_noise(self, item: Array) -> Array:
+        kept = self._step()
         noise = self._draw(kept)
         node: Array = self._carried[kept] + noise[0]  # no view: it must not keep a block of noise alive
         self._carried[kept + 1 :] = [node]

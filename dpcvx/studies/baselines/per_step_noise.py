@@ -21,9 +21,8 @@ from dpcvx.errors import HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
-from dpcvx.privacy.noise import SecureSource, SimulatedSource, Source
+from dpcvx.privacy.clipping import flat_losses
 from dpcvx.privacy.plan import plan
-from dpcvx.privacy.sensitivity import flat_losses
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
@@ -73,17 +72,9 @@ class PerStepNoise(Player):
         self._plan = plan(loss_set, 2, positive(epsilon, "epsilon"), counter="tree")
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
-        self._source = self._noise(seed)
+        self._source = self._plan.source(loss_set.size, None if seed is None else np.random.default_rng(seed))
         leading = () if replicas is None else (whole(replicas, "replicas"),)
         self._released = Released(np.zeros((*leading, loss_set.size)))
-
-    def _noise(self, seed: int | np.random.Generator | None) -> Source:
-        if seed is not None:
-            return SimulatedSource(self._plan.law, np.random.default_rng(seed))
-        source = SecureSource(self._plan.law, self.loss_set.size)
-        if source.cost(self._plan.moved) > self._plan.epsilon * (1 + 1e-11):
-            raise AssertionError("The release of a loss costs more than the certificate claims.")
-        return source
 
     @property
     def _deviation(self) -> float:

@@ -8,12 +8,13 @@ from loss_sets import ball_losses, box_losses
 import decision_sets as ds
 from dpcvx import FTPL, FTRL, OracleError
 from dpcvx.learners.full_information.mean_width import mean_width
+from dpcvx.privacy.noise import Laplace
 from dpcvx.privacy.prefix_noise import PrefixNoise, gaussian_noise
 from dpcvx.sets.sizes import Sizes
 
 
 def laplace_noise(scale, terms):
-    return PrefixNoise("Laplace", scale, terms, scale * np.sqrt(2 * terms), True)
+    return PrefixNoise(Laplace(scale), terms, scale * np.sqrt(2 * terms), True)
 
 
 @pytest.mark.parametrize("name", list(CATALOGUE))
@@ -83,7 +84,7 @@ def test_constant_losses_pay_the_expected_maximum_of_the_noise(counter):
     learner = FTRL(X, Y, T, epsilon=1.0, counter=counter, seed=5, replicas=100, regularizer="entropy")
     noise = learner._sums.noise
     rng = np.random.default_rng(0)
-    Z = sum(rng.laplace(0, noise.scale, (20_000, 10)) for _ in range(noise.terms))
+    Z = sum(rng.laplace(0, noise.law.scale, (20_000, 10)) for _ in range(noise.terms))
     expected = Z.max(axis=1).mean()
     regret = regret_of(learner, np.broadcast_to(loss, (T, 10)), X)
     # the standard error of the mean is about 2 %, so a true 0 % has a false alarm far below 1e-6

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcvx.privacy.gaussian import analytic_mu, zcdp_epsilon, zcdp_rho
+from dpcvx.privacy.gaussian_calibration import analytic_mu, zcdp_epsilon, zcdp_rho
 
 EPSILONS = (1e-6, 1e-5, 1e-3, 0.03, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0)
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3, 0.03, 0.3, 0.5)

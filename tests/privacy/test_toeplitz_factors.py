@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcvx.privacy.factorisation import ExponentialFilter, prefix_lower_bound, toeplitz_factors
+from dpcvx.privacy.counters.toeplitz_factors import ExponentialFilter, prefix_lower_bound, toeplitz_factors
 
 SMALL = (1, 2, 3, 4, 5, 7, 10, 33, 100, 300)
 

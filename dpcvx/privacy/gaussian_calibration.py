@@ -1,4 +1,4 @@
-"""How much Gaussian noise (epsilon, delta) needs: the exact law of continuous noise, and OpenDP's route through zCDP.
+"""The Gaussian calibration: the exact law of continuous noise, and OpenDP's route from zCDP to (epsilon, delta).
 
 A Gaussian release of sensitivity/sigma = mu has the smallest delta
 
@@ -15,9 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import erfcx
+from scipy.special import erfcx, log_ndtr
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.opendp import discrete_gaussian, opendp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _UNIT = 2.0**-53
@@ -45,6 +46,21 @@ def analytic_mu(epsilon: float, delta: float) -> float:
             low = middle
         else:
             high = middle
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The smallest delta of a Gaussian release of sensitivity/sigma = mu at epsilon."""
+    return float(np.exp(log_ndtr(-epsilon / mu + mu / 2)) - np.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The smallest epsilon of a Gaussian release of sensitivity/sigma = mu at delta."""
+    if mu == 0 or gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(mu, high) > delta:
+        high *= 2
+    return float(brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, high, xtol=1e-13))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -93,12 +109,8 @@ def _zcdp_rho(epsilon: float, delta: float) -> float:
 @lru_cache(maxsize=1)
 def _opendp_maps() -> tuple[Callable[[float], float], Callable[[float, float], float]]:
     """The zCDP map of discrete Gaussian noise of scale 1, and epsilon as OpenDP converts it, by distance and delta."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64"), size=1), dp.l2_distance(T="f64")
-    release = dp.m.make_gaussian(*space, scale=1.0)
-    converted = dp.c.make_zCDP_to_approxDP(release)
+    release = discrete_gaussian(1, 1.0)
+    converted = opendp().c.make_zCDP_to_approxDP(release)
 
     def privacy(distance: float) -> float:
         return float(release.map(distance))

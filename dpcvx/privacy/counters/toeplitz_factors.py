@@ -1,9 +1,7 @@
 """The Toeplitz square-root factorisation A = B C of prefix sums, by short sums of exponentials.
 
-A is the lower triangular matrix of ones. The mechanism releases C x plus Gaussian noise and multiplies by B, so the
-noise of prefix t has the standard deviation |row t of B| times |C|, the column norm of C, in units of what one release
-of x needs. The square root, B = C = the Toeplitz matrix of f_i = binom(2i, i)/4^i, is close to the best such pair. f is
-a mixture of powers theta^i, and a few of them approximate it well:
+The square root of the matrix of ones, B = C = the Toeplitz matrix of f_i = binom(2i, i)/4^i, is close to the best such
+pair. f is a mixture of powers theta^i, and a few of them approximate it well:
 
     B(z) = sum_k omega_k/(1 - theta_k z),  omega_k > 0,  B_0 = 1;   C(z) = 1/((1-z) B(z)).
 
@@ -29,6 +27,7 @@ from scipy.optimize import brentq, nnls
 from scipy.special import gammaln
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.counters.factors import Factors
 
 _TERMS = 12  # more terms gain less than 5e-4 in the error up to size 2^20
 _SLOWEST = 0.7  # the smallest 1 - theta is this over the size; the error is flat between 0.4 and 1
@@ -40,7 +39,7 @@ _CACHE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class ToeplitzFactors:
+class ToeplitzFactors(Factors):
     """B and C of one size: B_i = sum omega theta^i, C_i = sum gains poles^i, and what they cost.
 
     `sensitivity` is the norm of the longest column of C, the first: an upper bound that is tight up to a relative
@@ -54,23 +53,30 @@ class ToeplitzFactors:
     gains: Array
     sensitivity: float
 
+    @property
+    def second_entry(self) -> float:
+        """B_1: how much of the first noise is in the second prefix."""
+        return float(self.omega @ self.theta)
+
     def row_norm(self, t: int | Array) -> Array:
-        """The norm of row t of B, t = 1, ..., size: the noise of prefix t in units of one noise; it grows with t."""
         rows = np.asarray(t)
         if not np.issubdtype(rows.dtype, np.integer) or np.any(rows < 1) or np.any(rows > self.size):
             raise ValueError(f"The rows of B are numbered by the integers from 1 to {self.size}, but {t!r} came.")
         return np.sqrt(_squares(self.theta, self.omega, rows))
 
     def b_filter(self, shape: tuple[int, ...] = ()) -> "ExponentialFilter":
-        """A stream that multiplies by B."""
         return ExponentialFilter(self.theta, self.omega, shape)
 
     def c_filter(self, shape: tuple[int, ...] = ()) -> "ExponentialFilter":
-        """A stream that multiplies by C."""
         return ExponentialFilter(self.poles, self.gains, shape)
 
+    def matrices(self, steps: int) -> tuple[Array, Array]:
+        powers = np.arange(steps)[:, None]
+        b, c = (self.omega * self.theta**powers).sum(axis=1), (self.gains * self.poles**powers).sum(axis=1)
+        return toeplitz(b, np.zeros(steps)), toeplitz(c, np.zeros(steps))
+
     def rounding_error(self, bound: float) -> float:
-        """What separates any of the first `size` outputs of `c_filter` from C x at most, where all |x| <= bound.
+        """How far the outputs of `c_filter` may be from C x.
 
         In the state of pole p the input of i steps ago has met 2 i + 1 roundings, so with u = 2^-53 the state is off
         by at most bound u/(1 - 2 size u) times the sum of (2i+1) p^i over i < size, which is at most

@@ -1,0 +1,58 @@
+"""Where a loss is clipped: every loss that is summed is a finite vector of its declared set, whatever came."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.errors import LossOutOfSetError
+from dpcvx.sets import LossSet
+
+
+def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> Array:
+    """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
+    flat = loss_set.flatten(loss)
+    if flat.ndim > 1 and flat.shape[:-1] != leading:
+        raise ValueError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
+    # a finite sum of squares has finite terms; one that overflows says nothing
+    if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(flat).all():
+        raise ValueError("The loss holds NaN or an infinity; nothing was changed.")
+    return flat
+
+
+class Clipping:
+    """Losses as they come, to vectors of the set.
+
+    Args:
+        loss_set: where they must lie.
+        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0 even where the set excludes it.
+        on_violation: "clip" a loss outside the set, or "raise".
+        leading: axes before those of a loss, of replicas; a loss without them is taken by all.
+    """
+
+    def __init__(self, loss_set: LossSet, neighbours: str, on_violation: str, leading: tuple[int, ...] = ()) -> None:
+        if on_violation not in ("clip", "raise"):
+            raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
+        self.loss_set, self.leading = loss_set, leading
+        self.neighbours, self.on_violation = neighbours, on_violation
+        self._clip = loss_set.clipper(leading)
+
+    def clipped(self, loss: Any) -> Array:
+        """The nearest vector of the set.
+
+        Raises:
+            ValueError: where the loss is not finite, or of another shape.
+            LossOutOfSetError: where it is outside the set and `on_violation` is "raise".
+        """
+        flat = flat_losses(self.loss_set, loss, self.leading)
+        if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
+            raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
+        clipped = self._clip(flat)
+        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
+            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
+        return clipped
+
+    def _allowed(self, flat: Array) -> bool:
+        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
+        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))

@@ -1,0 +1,167 @@
+"""Private running sums of losses: clip, round, count, certify. Every loss of full information goes through here."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.counters import Counter
+from dpcvx.privacy.mechanism import Mechanism
+from dpcvx.privacy.noise import Gaussian, Spent
+from dpcvx.privacy.plan import Plan, plan
+from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.privacy.running_sums import Epoch, RunningSums
+from dpcvx.sets import LossSet
+from dpcvx.storage.process import ProcessGuard
+
+
+@dataclass(frozen=True)
+class PrivateEpoch(Epoch):
+    """An epoch with noise: a counter at work, the mechanism that it runs on, and the largest price so far."""
+
+    counter: Counter
+    mechanism: Mechanism
+    worst: Spent
+
+
+class PrivateSums(RunningSums):
+    """The noisy sum of the losses so far, for every round.
+
+    Without a seed the noise is exact and the certificate a claim. With a seed it is a simulation that claims nothing.
+    Known horizon: one counter. `horizon=None`: epochs of doubling length, each with a new counter of the full epsilon
+    and an empty sum; a loss lives in one epoch, so epsilon holds overall.
+
+    A finite loss outside the set is clipped to it; how often is private and shown nowhere. An exception is visible to
+    whoever sees the program run and is outside the certificate: NaN, infinities and wrong shapes raise and change
+    nothing, and so do losses outside the set with `on_violation="raise"`.
+
+    Args:
+        loss_set: the declared loss set.
+        horizon: number of rounds, or None.
+        epsilon, delta, counter, noise, neighbours, rounds_per_person, calibration: see `plan`.
+        on_violation: "clip" or "raise".
+        seed: an int or a NumPy Generator makes it a simulation.
+        replicas: in simulation, independent replicas on a leading axis.
+    """
+
+    _epoch: PrivateEpoch
+
+    def __init__(
+        self,
+        loss_set: LossSet,
+        horizon: int | None,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        counter: str | None = None,
+        noise: str | None = None,
+        neighbours: str = "replace",
+        rounds_per_person: int = 1,
+        calibration: str = "exact",
+        on_violation: str = "clip",
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
+        self.rounds_per_person = rounds_per_person
+        self.settings: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "counter": counter,
+            "noise": noise,
+            "neighbours": neighbours,
+            "rounds_per_person": rounds_per_person,
+            "calibration": calibration,
+        }
+        self._rng = None if seed is None else np.random.default_rng(seed)
+        self._guard = ProcessGuard()
+        super().__init__(loss_set, horizon, neighbours, on_violation, replicas)
+
+    def planned(self, horizon: int) -> Plan:
+        """The calibration of an epoch of that many rounds."""
+        return plan(self.loss_set, horizon, **self.settings)
+
+    def _opened(self, horizon: int, number: int, before: int) -> PrivateEpoch:
+        new = self.planned(horizon)
+        mechanism = Mechanism(new, self.clipping, self.rounds_per_person, self._rng)
+        counter = mechanism.counter((*self.leading, self.loss_set.size), mechanism.source(self.loss_set.size))
+        worst = Spent(new.epsilon, new.rho)
+        if number and self._epoch.worst.epsilon > new.epsilon:  # calibration="paper" gives each epoch its own
+            worst = self._epoch.worst
+        return PrivateEpoch(number, counter, before, mechanism, worst)
+
+    def _item(self, clipped: Array) -> Array:
+        return self._epoch.mechanism.rounded(clipped)
+
+    def update(self, loss: Any) -> None:
+        self._check_process()
+        super().update(loss)
+
+    def _check_process(self) -> None:
+        if self.secure:
+            self._guard.check()
+
+    def __copy__(self) -> "PrivateSums":
+        if self.secure:
+            raise copy.Error("Secure sums cannot be copied: the same private state would be released twice.")
+        return copy.deepcopy(self)
+
+    @property
+    def secure(self) -> bool:
+        return self._rng is None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What an auditor may know of this epoch."""
+        return self._epoch.mechanism
+
+    @property
+    def plan(self) -> Plan:
+        """The calibration of this epoch."""
+        return self._epoch.mechanism.plan
+
+    @property
+    def prefix(self) -> Array:
+        self._check_process()
+        return self.loss_set.unflatten(self._epoch.counter.prefix * self.plan.grid.step)
+
+    @property
+    def rounding(self) -> float:
+        return self.plan.grid.step / (1 if self.plan.sensitivity.toward_zero else 2)
+
+    @property
+    def noise(self) -> PrefixNoise | None:
+        return self.plan.noise
+
+    @property
+    def gaussian_deviation(self) -> float:
+        return self.plan.deviation(self._epoch.counter.items) if isinstance(self.plan.law, Gaussian) else 0.0
+
+    @property
+    def certificate(self) -> Certificate:
+        p, worst = self.plan, self._epoch.worst
+        return Certificate(
+            epsilon=worst.epsilon,
+            delta=p.delta,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            mechanism=p.counter.name,
+            releases_per_loss=p.touches,
+            terms_per_prefix=p.terms,
+            noise=p.law.name,
+            scale=p.law.scaled(p.grid.step).scale,
+            prefix_deviation=p.prefix_deviation,
+            sensitivity=p.sensitivity.value,
+            sensitivity_norm=p.sensitivity.norm,
+            sensitivity_kind=p.sensitivity.kind,
+            grid=p.grid.step,
+            secure=self.secure,
+            horizon=self.horizon,
+            rounds=self.rounds,
+            rho=worst.rho,
+            notes=(*p.notes, *p.law.notes, *self._epoch_note()),
+        )
