@@ -13,13 +13,15 @@ the largest of those sums belongs to a longest path.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import null_space
 
-from dpcvx.actions.families import ActionFamily, Exploration, drawn
+from dpcvx.actions.family import ActionFamily, Exploration
 from dpcvx.actions.optimal_design import optimal_design
+from dpcvx.actions.weights import drawn
 from dpcvx.arrays import Array
 
 _ROUNDS = 8  # of looking for paths that a design reaches too far
@@ -59,6 +61,22 @@ class Paths(ActionFamily):
         inner = flow[1:-1]  # what comes in goes out: the span of the paths
         self._span = null_space(inner) if len(inner) else np.eye(len(self._live))
         self.rank = self._span.shape[1]
+
+    @classmethod
+    def of_equations(cls, E: Array, e: Array) -> Self | None:
+        """Unit flows: outflow - inflow = 1 at a source, -1 at a target, 0 elsewhere.
+
+        One node may be left out, whose equation follows from the others.
+        """
+        flow, demand = np.vstack([E, -E.sum(axis=0)]), np.append(e, -e.sum())
+        for values, count in ((flow, np.ones(E.shape[1])), (demand, 1)):
+            if not np.isin(values, (-1, 0, 1)).all():
+                return None
+            if not all(np.array_equal((values == sign).sum(axis=0), count) for sign in (1, -1)):
+                return None
+        tails, heads = (np.argmax(flow == sign, axis=0) for sign in (1, -1))
+        source, target = (int(np.argmax(demand == sign)) for sign in (1, -1))
+        return cls(tails, heads, source, target)
 
     def _counted(self) -> int:
         ways = [0] * (self._nodes - 1) + [1]
@@ -161,6 +179,7 @@ class Paths(ActionFamily):
             return Exploration("uniform", moment, self._reach(self._inverse(moment[self._live[:, None], self._live])))
         return super().exploration(wanted)
 
+    @cached_property
     def design(self) -> Exploration:
         """An optimal design on some paths, to which are added those that it reaches too far."""
         rng = np.random.default_rng(0)

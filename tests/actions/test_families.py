@@ -12,9 +12,8 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 from dpcvx import DecisionSet, Exp2, SCRiBLe, private_bandit
-from dpcvx.actions.families import Arms, BoxCorners, KSets, PointList
+from dpcvx.actions import Arms, BoxCorners, KSets, Paths, PointList
 from dpcvx.actions.optimal_design import optimal_design
-from dpcvx.actions.paths import Paths
 from dpcvx.learners.bandits.action_set import paths_of
 from dpcvx.sets.oracles.enumeration import vertices
 
@@ -132,7 +131,7 @@ def test_exploration_reaches_no_farther_than_it_says(name):
         assert leverage.max() <= mu.reach * (1 + 1e-9)
         assert family.rank * (1 - 1e-9) <= leverage.max()
     slack = 1.0 if name == "box" else (0.3 if isinstance(family, Paths) else 1e-3) * family.rank
-    assert family.design().reach <= family.rank + slack + 1e-6
+    assert family.design.reach <= family.rank + slack + 1e-6
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (40, 5), (2000, 6), (12, 12), (7, 1)])
@@ -215,7 +214,7 @@ def test_the_uniform_distribution_on_a_grid_reaches_as_far_as_there_are_paths():
     """The design is for that: the path along two sides is one of many, and alone on its corner."""
     family, rows = paths(grid(6), (0, 0), (5, 5))
     assert family.exploration("uniform").reach == pytest.approx(len(rows), rel=1e-5)
-    assert family.design().reach < 0.2 * len(rows)
+    assert family.design.reach < 0.2 * len(rows)
 
 
 def test_flows_are_recognised_however_they_are_written():
@@ -240,8 +239,8 @@ def test_flows_are_recognised_however_they_are_written():
 
 def test_one_path_is_played_without_a_choice():
     family = Paths(np.array([0, 1, 1]), np.array([1, 2, 3]), 0, 2)
-    assert (family.log_count, family.rank) == (0.0, 1) and family.design().reach == pytest.approx(1, rel=1e-5)
-    action, measure = family.play(np.zeros((4, 3)), 0.1, family.design(), np.random.default_rng(0))
+    assert (family.log_count, family.rank) == (0.0, 1) and family.design.reach == pytest.approx(1, rel=1e-5)
+    action, measure = family.play(np.zeros((4, 3)), 0.1, family.design, np.random.default_rng(0))
     assert (action == [1, 1, 0]).all() and np.allclose(measure, [0.5, 0.5, 0])
 
 

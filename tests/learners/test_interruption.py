@@ -25,8 +25,8 @@ class Interruption(BaseException):
 class InPlace(LogBarrierBandit):
     """Deliberately wrong: it adds to what it knows before the round is over."""
 
-    def _take(self, value):
-        after = super()._take(value)
+    def _after(self, value):
+        after = super()._after(value)
         self._state.inverse[:] = after.inverse
         return after
 
@@ -39,7 +39,7 @@ def interrupted(call, line):
         nonlocal left
         if (
             "dpcvx/learners" not in Path(frame.f_code.co_filename).as_posix()
-            and frame.f_code is not InPlace._take.__code__
+            and frame.f_code is not InPlace._after.__code__
         ):
             return None
         if event == "line":

@@ -1,15 +1,13 @@
 """What an action learner plays: a decision set and the finite family of its corners."""
 
-import math
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 import cvxpy as cp
 import numpy as np
 
-from dpcvx.actions.families import ActionFamily, Arms, BoxCorners, KSets, PointList
-from dpcvx.actions.paths import Paths
+from dpcvx.actions import ActionFamily, Arms, Bounds, Paths, PointList, family_of_bounds, family_of_equations
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets import DecisionSet, LossSet
@@ -20,8 +18,6 @@ from dpcvx.sets.oracles.enumeration import vertices
 from dpcvx.sets.shapes.closed_forms import Knapsack
 from dpcvx.sets.sizes import Sizes
 
-_LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
-_OUTWARD = 1 + 1e-15  # the product of a scale and a radius, rounded outward
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -40,12 +36,14 @@ class ActionSet(Generic[Family]):
         return self._measured[1]
 
     def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
-        if isinstance(self.family, Arms):
-            return self.family.scale * float(loss_set.radius(np.inf)) * _OUTWARD
-        if not isinstance(self.family, PointList):
-            return sizes.magnitude
-        ends = loss_set.ranges(self.decision_set.unflatten(self.family.points))
-        return max(float(np.abs(end).max()) for end in ends)
+        def radius(p: float) -> float:
+            return float(loss_set.radius(p))
+
+        def ranges(points: Array) -> tuple[Array, Array]:
+            return loss_set.ranges(self.decision_set.unflatten(points))
+
+        known = self.family.magnitude(radius, ranges)
+        return sizes.magnitude if known is None else known
 
 
 def action_set(actions: Any) -> ActionSet[ActionFamily]:
@@ -58,7 +56,7 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
     if isinstance(actions, ActionSet):
         return actions
     if isinstance(actions, DecisionSet):
-        return ActionSet(actions, _known_family(actions) or PointList(vertices(actions)))
+        return _corners(actions)
     points = np.asarray(actions)
     if points.dtype.kind not in "biuf" or points.ndim != 2 or not points.size or not np.isfinite(points).all():
         came = f"an array of shape {points.shape}" if points.dtype.kind in "biuf" else repr(actions)
@@ -71,6 +69,12 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
     return ActionSet(_hull(points), PointList(points))
 
 
+@lru_cache(maxsize=16)
+def _corners(decision_set: DecisionSet) -> ActionSet[ActionFamily]:
+    """The corners of a declared polytope, found once for all learners on it."""
+    return ActionSet(decision_set, known_family(decision_set) or PointList(vertices(decision_set)))
+
+
 def arm_simplex(arms: int) -> DecisionSet:
     """The distributions over so many arms."""
     x = cp.Variable(arms, nonneg=True)
@@ -79,57 +83,45 @@ def arm_simplex(arms: int) -> DecisionSet:
 
 def arms_of(decision_set: DecisionSet) -> Arms | None:
     """The corners of a simplex { x >= 0, sum x = scale }, otherwise None."""
-    form = decision_set.closed_form
-    plain = form.plain() if isinstance(form, Knapsack) and form.is_simplex else None
-    return None if plain is None or plain[2] is None else Arms(decision_set.size, plain[2])
+    bounds = _bounds(decision_set)
+    return None if bounds is None else Arms.of_bounds(bounds)
 
 
 def paths_of(decision_set: DecisionSet) -> Paths | None:
-    """The paths of unit flows { x >= 0, outflow - inflow = 1 at a source, -1 at a target, 0 elsewhere }, or None.
+    """The paths of unit flows { x >= 0, outflow - inflow = 1 at a source, -1 at a target, 0 elsewhere }, or None."""
+    equations = _equations(decision_set)
+    return None if equations is None else Paths.of_equations(*equations)
 
-    One node may be left out, whose equation follows from the others.
-    """
+
+def known_family(decision_set: DecisionSet) -> ActionFamily | None:
+    """The family of the corners of a recognised polytope: a box, a simplex, k-sets, flows."""
+    bounds = _bounds(decision_set)
+    if bounds is not None:
+        return family_of_bounds(bounds)
+    equations = _equations(decision_set)
+    return None if equations is None else family_of_equations(*equations)
+
+
+def _bounds(decision_set: DecisionSet) -> Bounds | None:
+    """A set { lower <= x <= upper } or { lower <= x <= upper, sum x = total }, otherwise None."""
+    form = decision_set.closed_form
+    if not isinstance(form, Knapsack):
+        return None
+    plain = form.plain()
+    return None if plain is None else Bounds(*plain, is_simplex=form.is_simplex)
+
+
+def _equations(decision_set: DecisionSet) -> tuple[Array, Array] | None:
+    """(E, e) of a set that was declared as { x >= 0, E x = e }, otherwise None."""
     if not decision_set.is_polytope or decision_set.closed_form is not None:
         return None
     form = lift(declare(decision_set.variable, decision_set.constraints))
-    entries = np.arange(decision_set.size)
-    plain = form.columns == len(entries) == form.P.nnz and (form.P.data == 1).all() and not form.offset.any()
+    size = decision_set.size
+    plain = form.columns == size == form.P.nnz and (form.P.data == 1).all() and not form.offset.any()
     single = form.A.shape[0] == form.A.nnz and (form.A.data < 0).all() and not form.b.any()
-    if not plain or not single or len(np.unique(form.A.indices)) < len(entries) or not form.E.shape[0]:
+    if not plain or not single or len(np.unique(form.A.indices)) < size or not form.E.shape[0]:
         return None
-    flow = form.E.toarray()[:, form.P.indices]
-    flow, demand = np.vstack([flow, -flow.sum(axis=0)]), np.append(form.e, -form.e.sum())
-    for values, count in ((flow, np.ones(len(entries))), (demand, 1)):
-        if not np.isin(values, (-1, 0, 1)).all():
-            return None
-        if not all(np.array_equal((values == sign).sum(axis=0), count) for sign in (1, -1)):
-            return None
-    tails, heads = (np.argmax(flow == sign, axis=0) for sign in (1, -1))
-    source, target = (int(np.argmax(demand == sign)) for sign in (1, -1))
-    return Paths(tails, heads, source, target)
-
-
-def _known_family(decision_set: DecisionSet) -> ActionFamily | None:
-    """The family of a recognised box, simplex, k-set or flow polytope."""
-    form = decision_set.closed_form
-    paths = paths_of(decision_set)
-    if paths is not None:
-        return PointList(paths.listed()) if paths.log_count <= _LISTED else paths
-    plain = form.plain() if isinstance(form, Knapsack) else None
-    if plain is None:
-        return None
-    lower, upper, total = plain
-    if total is None:
-        return BoxCorners(lower, upper)
-    arms = arms_of(decision_set)
-    if arms is not None:
-        return arms
-    k = total / upper[0]
-    capped = not lower.any() and np.ptp(upper) <= 1e-14 * upper[0] and abs(k - round(k)) <= 1e-12 * k
-    if not capped or not 0 < round(k) < decision_set.size:
-        return None
-    sets = KSets(decision_set.size, round(k), float(upper[0]))
-    return PointList(sets.listed()) if sets.log_count <= _LISTED else sets
+    return form.E.toarray()[:, form.P.indices], form.e
 
 
 def _hull(points: Array) -> DecisionSet:
