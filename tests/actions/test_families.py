@@ -12,9 +12,10 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 from dpcvx import DecisionSet, Exp2, SCRiBLe, private_bandit
-from dpcvx.actions import Arms, BoxCorners, KSets, Paths, PointList
+from dpcvx import actions as families
+from dpcvx.actions import Arms, Bounds, BoxCorners, KSets, Paths, PointList, family_of_bounds
 from dpcvx.actions.optimal_design import optimal_design
-from dpcvx.learners.bandits.action_set import paths_of
+from dpcvx.learners.bandits.action_set import known_family, paths_of
 from dpcvx.sets.oracles.enumeration import vertices
 
 RNG = np.random.default_rng(3)
@@ -196,6 +197,39 @@ def test_all_vertices_are_found(name, count):
     assert len(found) == count
     for c in np.random.default_rng(0).normal(size=(50, X.size)):
         assert (found @ c).min() == pytest.approx(float(c @ X.flatten(X.argmin(X.unflatten(c)))), abs=1e-7)
+
+
+# recognition
+
+
+def test_bounds_and_a_sum_are_recognised_by_their_family():
+    zero, one = np.zeros(14), np.ones(14)
+    found = family_of_bounds(Bounds(zero - 1, one, None, is_simplex=False))
+    assert isinstance(found, BoxCorners) and found.log_count == pytest.approx(14 * math.log(2))
+    found = family_of_bounds(Bounds(zero, 2 * one, 2.0, is_simplex=True))
+    assert isinstance(found, Arms) and found.scale == 2.0
+    found = family_of_bounds(Bounds(zero, one / 2, 2.0, is_simplex=False))
+    assert isinstance(found, KSets) and (found.k, found.scale) == (4, 0.5)
+    few = family_of_bounds(Bounds(zero[:5], one[:5], 2.0, is_simplex=False))
+    assert isinstance(few, PointList) and {tuple(row) for row in few.points} == {tuple(row) for row in subsets(5, 2)}
+    for uneven in (Bounds(zero, one, 2.5, is_simplex=False), Bounds(zero, np.r_[2.0, one[1:]], 3.0, is_simplex=False)):
+        assert family_of_bounds(uneven) is None
+
+
+class Ends(PointList):
+    """The two ends of a box along its diagonal: not its corners, but enough to see who was asked."""
+
+    @classmethod
+    def of_bounds(cls, bounds):
+        return cls(np.stack([bounds.lower, bounds.upper])) if bounds.total is None else None
+
+
+def test_a_family_in_the_registry_is_asked(monkeypatch):
+    box = ds.box(np.zeros(3), np.ones(3))
+    assert type(known_family(box)) is BoxCorners
+    monkeypatch.setattr(families, "FAMILIES", (Ends, *families.FAMILIES))
+    assert type(known_family(box)) is Ends
+    assert type(known_family(ds.simplex(3))) is Arms
 
 
 # paths
