@@ -1,4 +1,4 @@
-"""How much noise the feedback of a batch needs: from what one person can change to a scale, a grid and a batch."""
+"""How much noise the feedback of a batch needs: from what one person can change to a scale, a grid, a certificate."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Feedback, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets.sizes import Sizes
@@ -56,6 +57,30 @@ class Calibration:
         """The batch B that is best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain."""
         ratio = math.sqrt(2) * self.moved / (max(self.sizes.magnitude, 1e-300) * self.epsilon)
         return max(1, round(min(ratio, horizon)))
+
+    def certificate(self, batch: int, *, secure: bool) -> Certificate:
+        """What is promised about the losses where actions are held for a batch; of rounds it says nothing yet."""
+        scale = self.scale(batch)
+        return Certificate(
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            mechanism=f"{self.noise} noise on the feedback of {counted(batch, 'round')}",
+            releases_per_loss=1,
+            terms_per_prefix=1,
+            noise="Laplace",
+            scale=scale,
+            prefix_deviation=math.sqrt(2) * scale,
+            sensitivity=scale * self.epsilon / self.rounds_per_person,
+            sensitivity_norm=1,
+            sensitivity_kind="bound",
+            grid=self.grid(batch).step,
+            secure=secure,
+            horizon=None,
+            rounds=0,
+            notes=() if batch == 1 else (f"actions are held for {batch} rounds: for losses fixed in advance",),
+        )
 
     def feedback(self, batch: int, rng: np.random.Generator | None) -> Feedback:
         """What clips, sums and releases the feedback: secure without a generator, a simulation with one."""

@@ -1,6 +1,8 @@
 """The reduction that makes any bandit learner private, with batches.
 
-This is Algorithm 4 of the paper: Agarwal and Singh, The Price of Differential Privacy for Online Learning (ICML 2017).
+It goes back to Algorithm 4 of the paper: Agarwal and Singh, The Price of Differential Privacy for Online Learning
+(ICML 2017), which holds no action for longer than a round.
+
 An action is held for B rounds. Every single value is clipped to its interval over the loss set, the sum of the batch is
 released with scalar Laplace noise, and the learner sees its mean. One loss enters one release, which moves by at most
 the length of the interval: epsilon. Against oblivious losses the regret is B times that of the learner over T/B rounds
@@ -10,6 +12,7 @@ Vector noise is the paper's <Z, action>; it exists in simulation, for comparison
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -217,28 +220,12 @@ class PrivateBandit(Player):
     @property
     def certificate(self) -> Certificate:
         """What is promised about the losses, and the regret bound."""
-        bound, scale = self.regret_bound, self._calibration.scale(self.batch)
-        notes = () if self.batch == 1 else (f"actions are held for {self.batch} rounds: for losses fixed in advance",)
-        certificate = Certificate(
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            rounds_per_person=self.rounds_per_person,
-            mechanism=f"{self.noise} noise on the feedback of {counted(self.batch, 'round')}",
-            releases_per_loss=1,
-            terms_per_prefix=1,
-            noise="Laplace",
-            scale=scale,
-            prefix_deviation=math.sqrt(2) * scale,
-            sensitivity=scale * self.epsilon / self.rounds_per_person,
-            sensitivity_norm=1,
-            sensitivity_kind="bound",
-            grid=self._calibration.grid(self.batch).step,
-            secure=self._rng is None,
+        bound = self.regret_bound
+        certificate = replace(
+            self._calibration.certificate(self.batch, secure=self._rng is None),
             horizon=self.horizon,
             rounds=self.rounds,
             regret_bound=None if bound is None else bound.to_dict(),
-            notes=notes,
         )
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
