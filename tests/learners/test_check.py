@@ -128,11 +128,12 @@ def test_a_long_horizon_is_said_to_be_too_long():
     assert "too long" in check_learner(lambda seed: FTRL(X, Y, 10**4, seed=seed))["horizon"]
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 30])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 30, 48])
 def test_interruptions_go_through_all_steps_beginning_with_the_last(count):
     steps = Steps()
     taken = [steps.next(count) for _ in range(count)]
-    assert taken[0] == count - 1 and sorted(taken) == list(range(count)) and not steps.are_done
+    assert taken[0] == count - 1 and sorted(taken) == list(range(count))
+    assert steps.are_done == (count == 48) and Steps().next(0) == 0
 
 
 # broken learners

@@ -86,6 +86,7 @@ class Steps:
 
     def next(self, count: int) -> int:
         """One of `count` steps; as many calls go through all of them."""
+        count = max(count, 1)  # a call that shows no steps is not interrupted
         stride = next(k for k in range(max(1, round(0.618 * count)), 2 * count + 2) if math.gcd(k, count) == 1)
         self._used += 1
         return (count - 1 + (self._used - 1) * stride) % count
