@@ -49,5 +49,13 @@ class HorizonError(DpcvxError, RuntimeError):
     """More rounds were asked for than the horizon allows."""
 
 
+class LearnerCheckError(DpcvxError, AssertionError):
+    """A learner does not have a property that `check_learner` asks for; `failed` is the name of the property."""
+
+    def __init__(self, message: str, failed: str = "") -> None:
+        super().__init__(message)
+        self.failed = failed
+
+
 class ThinSetWarning(UserWarning):
     """The set is so thin in some direction that rounding errors may show."""

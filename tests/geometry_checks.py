@@ -92,11 +92,11 @@ def check_inclusion(X, judge, points, rng, count):
     for point in points:
         check_parameter(X, point)
         ellipsoid = X.dikin(point)
-        for method, share in (("sphere", 2), ("cholesky", 4), ("eigen", 4)):
+        for method, share in (("direction", 2), ("cholesky", 4), ("eigen", 4)):
             sample = ellipsoid.sample(rng, max(count // share, 1), method)
             assert judge.leaves(sample) == 0, f"{judge.leaves(sample)} of {len(sample)} points left the set"
         escaped += judge.leaves(ellipsoid.sample(rng, 20, "eigen", radius=4.0))
-        escaped += judge.leaves(ellipsoid.sample(rng, 20, "sphere", radius=4.0))
+        escaped += judge.leaves(ellipsoid.sample(rng, 20, "direction", radius=4.0))
     assert escaped > 0, "no point left the set at four times the radius: the test has no teeth"
 
 

@@ -13,13 +13,15 @@ the largest of those sums belongs to a longest path.
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
 
-from dpcvx.actions.families import ActionFamily, Exploration, drawn
+from dpcvx.actions.family import ActionFamily, Exploration
 from dpcvx.actions.optimal_design import optimal_design
+from dpcvx.actions.weights import drawn
 from dpcvx.arrays import Array
 
 _ROUNDS = 8  # of looking for paths that a design reaches too far
@@ -161,6 +163,7 @@ class Paths(ActionFamily):
             return Exploration("uniform", moment, self._reach(self._inverse(moment[self._live[:, None], self._live])))
         return super().exploration(wanted)
 
+    @cached_property
     def design(self) -> Exploration:
         """An optimal design on some paths, to which are added those that it reaches too far."""
         rng = np.random.default_rng(0)

@@ -1,11 +1,10 @@
 """Learners: declared sets and private sums joined."""
 
 from dpcvx.checkpoints import load, save
+from dpcvx.learners.bandits import Exp2, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.choice import private_bandit
-from dpcvx.learners.bandits.exp2 import Exp2
-from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
-from dpcvx.learners.bandits.scrible import SCRiBLe
+from dpcvx.learners.check import check_learner
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
 from dpcvx.learners.regret_bound import RegretBound
@@ -18,6 +17,7 @@ __all__ = [
     "PrivateBandit",
     "RegretBound",
     "SCRiBLe",
+    "check_learner",
     "load",
     "private_bandit",
     "save",

@@ -1,4 +1,16 @@
-"""The protocol of everything that plays: `act()`, then `update(feedback)`, strictly in turn."""
+"""The protocol of everything that plays: `act()`, then `update(feedback)`, strictly in turn.
+
+From the protocol to the formula of a learner it is two steps, of the same names everywhere:
+
+    act()             checks whose turn it is, then   _choose()           the action of this round
+    update(feedback)  checks whose turn it is, then   _learn(feedback)    takes it in, and moves the round on
+
+and what these two ask of a single learner:
+
+    full information  _choose -> _best_action(noisy_sum, constants)       _learn -> the sums of the losses
+    bandits           _choose -> _draw_action()                           _learn -> _after(value), the next state
+    private bandit    _choose -> the learner inside, once a batch         _learn -> the noise on the feedback of a batch
+"""
 
 import copy
 from abc import ABC, abstractmethod
@@ -42,7 +54,7 @@ class Player(ABC):
             raise ProtocolError("act was called twice in a row; call update with the feedback of the last action.")
         if self.lineage is not None:
             self.lineage.before_action(rounds)
-        action = self._decide()
+        action = self._choose()
         self._acted_in = rounds
         return action
 
@@ -57,12 +69,12 @@ class Player(ABC):
         self._learn(feedback)
 
     @abstractmethod
-    def _decide(self) -> Array:
+    def _choose(self) -> Array:
         """The action of this round."""
 
     @abstractmethod
     def _learn(self, feedback: Any) -> None:
-        """Take the feedback in; `rounds` moves on as the last step of it."""
+        """Take the feedback in; the last step of it, one assignment, moves `rounds` on."""
 
     def __copy__(self) -> "Player":
         if self.lineage is not None:

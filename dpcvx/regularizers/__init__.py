@@ -6,4 +6,11 @@ from dpcvx.regularizers.euclidean import Euclidean
 from dpcvx.regularizers.own import OwnRegularizer
 from dpcvx.regularizers.regularizer import HasArgmin, Noise, Regularizer
 
-__all__ = ["Barrier", "Entropy", "Euclidean", "HasArgmin", "Noise", "OwnRegularizer", "Regularizer"]
+# the names by which learners are told which one to use
+REGULARIZERS: dict[str, type[Regularizer]] = {
+    "euclidean": Euclidean,
+    "entropy": Entropy,
+    "barrier": Barrier,
+}
+
+__all__ = ["REGULARIZERS", "Barrier", "Entropy", "Euclidean", "HasArgmin", "Noise", "OwnRegularizer", "Regularizer"]

@@ -23,6 +23,7 @@ class Barrier(Regularizer):
     name = "barrier"
     theorem = "(nu log T + T omega(eta G))/eta + one round, omega(d) = -log(1 - d) - d"
     warm = True
+    unproved = "the learning rate is too large for the barrier"
 
     def value(self, point: Any) -> Array:
         return np.asarray(self.decision_set.barrier.value(point))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
-from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.errors import OracleError
 from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.sizes import Sizes
@@ -20,19 +20,17 @@ from dpcvx.sets.solvers.cone_program import ConeProgram
 
 
 class Entropy(Regularizer):
-    """Negative entropy over a decision set whose entries are nonnegative.
-
-    Raises:
-        UnsupportedConeError: where an entry of the set can be negative.
-    """
+    """Negative entropy over a decision set whose entries are nonnegative."""
 
     name = "entropy"
 
-    def __init__(self, sizes: Sizes) -> None:
-        super().__init__(sizes)
-        lower = float(np.min(self.decision_set.bounding_box()[0]))
-        if lower < -1e-7 * self.decision_set.norm_bound(np.inf):
-            raise UnsupportedConeError(f"The entropy needs nonnegative points, but an entry can be {lower:.3g}.")
+    @classmethod
+    def refusal(cls, sizes: Sizes) -> str | None:
+        X = sizes.decision_set
+        lower = float(np.min(X.bounding_box()[0]))
+        if lower < -1e-7 * X.norm_bound(np.inf):
+            return f"The entropy needs nonnegative points, but an entry can be {lower:.3g}."
+        return None
 
     def value(self, point: Any) -> Array:
         """R at points of the set, with 0 log 0 = 0."""

@@ -5,7 +5,8 @@ For x_t = argmin eta <L_{t-1}, x> + R(x) and losses l_t of Y
     regret <= D/eta + (eta/2) T G^2,    D = max R - min R over X,    G = max |l|*_x over l in Y and x in X,
 
 with |l|*_x the norm dual to that of R''(x), on the tangent space of X. The right-hand side is least at
-eta = sqrt(2 D/(T G^2)). The paper's statement lacks the factor 2 and is false without it.
+eta = sqrt(2 D/(T G^2)). The statement in Agarwal and Singh, The Price of Differential Privacy for Online Learning
+(ICML 2017), lacks the factor 2 and is false without it.
 """
 
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.sizes import Sizes
 
 
@@ -36,15 +38,27 @@ class HasArgmin(Protocol):
 
 
 class Regularizer(ABC):
-    """A strictly convex function over a decision set, with certified sizes."""
+    """A strictly convex function over a decision set, with certified sizes.
+
+    Raises:
+        UnsupportedConeError: where the sets do not admit it; `refusal` says why.
+    """
 
     name: str
     theorem = "D/eta + (eta/2) T G^2"  # the bound without noise, in symbols
     warm = False  # whether `argmin` is faster from an earlier answer
 
     def __init__(self, sizes: Sizes) -> None:
+        reason = self.refusal(sizes)
+        if reason is not None:
+            raise UnsupportedConeError(reason)
         self.sizes = sizes
         self.decision_set, self.loss_set = sizes.decision_set, sizes.loss_set
+
+    @classmethod
+    def refusal(cls, sizes: Sizes) -> str | None:
+        """Why these sets do not admit the regulariser, in a sentence; None where they do."""
+        return None
 
     @abstractmethod
     def value(self, point: Any) -> Array:
@@ -73,6 +87,11 @@ class Regularizer(ABC):
         if not self.dual_norm:
             return 0.0
         return self.range / learning_rate + learning_rate * horizon * self.dual_norm**2 / 2
+
+    @property
+    def unproved(self) -> str:
+        """Why `learning_bound` is infinite, where it is."""
+        return f"the regularizer {self.name} does not state its range and dual_norm"
 
     def noise_bound(self, noise: Noise, learning_rate: float) -> float:
         """An upper bound of E max <-Z, x> - (R(x) - min R)/eta over the set; infinite where none better is known."""

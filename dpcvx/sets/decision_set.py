@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from dpcvx import markup
-from dpcvx.actions.families import ActionFamily
+from dpcvx.actions import ActionFamily
 from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError
 from dpcvx.sets.barrier import SetBarrier

@@ -12,9 +12,9 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 from dpcvx import DecisionSet, Exp2, SCRiBLe, private_bandit
-from dpcvx.actions.families import Arms, BoxCorners, KSets, PointList
+from dpcvx import actions as families
+from dpcvx.actions import Arms, Bounds, BoxCorners, KSets, Paths, PointList, family_of_bounds
 from dpcvx.actions.optimal_design import optimal_design
-from dpcvx.actions.paths import Paths
 from dpcvx.sets.shapes.flow import Flow
 
 RNG = np.random.default_rng(3)
@@ -131,7 +131,7 @@ def test_exploration_reaches_no_farther_than_it_says(name):
         assert leverage.max() <= mu.reach * (1 + 1e-9)
         assert family.rank * (1 - 1e-9) <= leverage.max()
     slack = 1.0 if name == "box" else (0.3 if isinstance(family, Paths) else 1e-3) * family.rank
-    assert family.design().reach <= family.rank + slack + 1e-6
+    assert family.design.reach <= family.rank + slack + 1e-6
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (40, 5), (2000, 6), (12, 12), (7, 1)])
@@ -198,6 +198,39 @@ def test_all_vertices_are_found(name, count):
         assert (found @ c).min() == pytest.approx(float(c @ X.flatten(X.argmin(X.unflatten(c)))), abs=1e-7)
 
 
+# recognition
+
+
+def test_bounds_and_a_sum_are_recognised_by_their_family():
+    zero, one = np.zeros(14), np.ones(14)
+    found = family_of_bounds(Bounds(zero - 1, one, None, is_simplex=False))
+    assert isinstance(found, BoxCorners) and found.log_count == pytest.approx(14 * math.log(2))
+    found = family_of_bounds(Bounds(zero, 2 * one, 2.0, is_simplex=True))
+    assert isinstance(found, Arms) and found.scale == 2.0
+    found = family_of_bounds(Bounds(zero, one / 2, 2.0, is_simplex=False))
+    assert isinstance(found, KSets) and (found.k, found.scale) == (4, 0.5)
+    few = family_of_bounds(Bounds(zero[:5], one[:5], 2.0, is_simplex=False))
+    assert isinstance(few, PointList) and {tuple(row) for row in few.points} == {tuple(row) for row in subsets(5, 2)}
+    for uneven in (Bounds(zero, one, 2.5, is_simplex=False), Bounds(zero, np.r_[2.0, one[1:]], 3.0, is_simplex=False)):
+        assert family_of_bounds(uneven) is None
+
+
+class Ends(PointList):
+    """The two ends of a box along its diagonal: not its corners, but enough to see who was asked."""
+
+    @classmethod
+    def of_bounds(cls, bounds):
+        return cls(np.stack([bounds.lower, bounds.upper])) if bounds.total is None else None
+
+
+def test_a_family_in_the_registry_is_asked(monkeypatch):
+    box = ds.box(np.zeros(3), np.ones(3))
+    assert type(box.action_family()) is BoxCorners
+    monkeypatch.setattr(families, "FAMILIES", (Ends, *families.FAMILIES))
+    assert type(box.action_family()) is Ends
+    assert type(ds.simplex(3).action_family()) is Arms
+
+
 # paths
 
 
@@ -214,7 +247,7 @@ def test_the_uniform_distribution_on_a_grid_reaches_as_far_as_there_are_paths():
     """The design is for that: the path along two sides is one of many, and alone on its corner."""
     family, rows = paths(grid(6), (0, 0), (5, 5))
     assert family.exploration("uniform").reach == pytest.approx(len(rows), rel=1e-5)
-    assert family.design().reach < 0.2 * len(rows)
+    assert family.design.reach < 0.2 * len(rows)
 
 
 def test_flows_are_recognised_however_they_are_written():
@@ -239,8 +272,8 @@ def test_flows_are_recognised_however_they_are_written():
 
 def test_one_path_is_played_without_a_choice():
     family = Paths(np.array([0, 1, 1]), np.array([1, 2, 3]), 0, 2)
-    assert (family.log_count, family.rank) == (0.0, 1) and family.design().reach == pytest.approx(1, rel=1e-5)
-    action, measure = family.play(np.zeros((4, 3)), 0.1, family.design(), np.random.default_rng(0))
+    assert (family.log_count, family.rank) == (0.0, 1) and family.design.reach == pytest.approx(1, rel=1e-5)
+    action, measure = family.play(np.zeros((4, 3)), 0.1, family.design, np.random.default_rng(0))
     assert (action == [1, 1, 0]).all() and np.allclose(measure, [0.5, 0.5, 0])
 
 

@@ -16,11 +16,12 @@ from loss_sets import ball_losses, box_losses
 import decision_sets as ds
 from dpcvx import LossSet, ProtocolError
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
-from dpcvx.learners.bandits.scrible import RADIUS, SCRiBLe
+from dpcvx.learners.bandits.scrible import SCRiBLe
 from dpcvx.privacy.audit import audit
 from dpcvx.privacy.feedback import SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
 from dpcvx.privacy.noise import SecureSource
 from dpcvx.privacy.sensitivity import Grid
+from dpcvx.sets.geometry.dikin import SHRINK
 
 # arithmetic
 
@@ -255,7 +256,7 @@ def test_the_actions_of_scrible_on_an_interval_hold_the_claim_and_wrong_scales_a
     X, Y, rate, epsilon = ds.cube(1), box_losses(1), 0.002, 1.0
 
     def f(w):
-        return RADIUS * (1 - w * w) / np.sqrt(2 * (1 + w * w))
+        return SHRINK * (1 - w * w) / np.sqrt(2 * (1 + w * w))
 
     def play(loss, kind):
         def sample(rng, n):
@@ -277,7 +278,7 @@ def test_the_actions_of_scrible_on_an_interval_hold_the_claim_and_wrong_scales_a
                 w = (low + high) / 2
                 above = w + sign * f(w) > x2
                 low, high = np.where(above, low, w), np.where(above, w, high)
-            feedback = -w / (rate * x1 / RADIUS**2)
+            feedback = -w / (rate * x1 / SHRINK**2)
             slope = 1 + sign * (f(w + 1e-6) - f(w - 1e-6)) / 2e-6
             total = total + np.exp(-np.abs(feedback - loss * x1) * epsilon / (2 * np.abs(x1))) / np.maximum(slope, 1e-9)
         return total

@@ -8,10 +8,10 @@ from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
 from dpcvx import FTRL, DecisionSet, UnsupportedConeError
-from dpcvx.regularizers import Barrier, Entropy, Euclidean
+from dpcvx.regularizers import REGULARIZERS, Barrier, Entropy, Euclidean
 from dpcvx.sets.sizes import Sizes
 
-KINDS = (Euclidean, Entropy, Barrier)
+KINDS = tuple(REGULARIZERS.values())
 
 
 def sampled_vertices(X, rng, count=40):
@@ -26,10 +26,53 @@ def sizes(request):
 
 def admissible(sizes):
     for kind in KINDS:
-        try:
+        if kind.refusal(sizes) is None:
             yield kind(sizes)
-        except UnsupportedConeError:
+        else:
             assert kind is Entropy
+
+
+def test_a_regularizer_refuses_by_the_sentence_of_its_refusal(sizes):
+    for kind in KINDS:
+        reason = kind.refusal(sizes)
+        if reason is not None:
+            with pytest.raises(UnsupportedConeError) as caught:
+                kind(sizes)
+            assert str(caught.value) == reason and "nonnegative" in reason
+
+
+class Better(Euclidean):
+    """Deliberately boastful."""
+
+    name = "better"
+    range = dual_norm = 1e-6
+
+    @classmethod
+    def refusal(cls, sizes):
+        return None if sizes.decision_set.dim == 3 else "Not three dimensions."
+
+
+def test_a_regularizer_in_the_registry_is_compared_chosen_and_named(monkeypatch):
+    monkeypatch.setitem(REGULARIZERS, "better", Better)
+    assert isinstance(FTRL(ds.simplex(4), box_losses(4), 10).regularizer, Better)
+    assert isinstance(FTRL(ds.simplex(4), box_losses(4), 10, regularizer="better").regularizer, Better)
+    other = FTRL(ds.simplex(5), box_losses(5), 10)
+    assert other.regularizer.name != "better" and "better: Not three dimensions." in other.summary()
+
+
+def test_a_regularizer_says_why_nothing_is_proved():
+    X, Y = ds.simplex(4), box_losses(4)
+    steep = FTRL(X, Y, 10, regularizer="barrier", learning_rate=1e3)
+    assert "no bound: the learning rate is too large for the barrier" in steep.summary()
+
+    class Own:
+        name = "own"
+
+        def argmin(self, covector):
+            return X.center
+
+    unstated = FTRL(X, Y, 10, regularizer=Own(), learning_rate=1.0)
+    assert "no bound: the regularizer own does not state its range and dual_norm" in unstated.summary()
 
 
 def test_the_range_of_a_regularizer_holds_for_sampled_points(sizes):

@@ -7,7 +7,6 @@ from loss_sets import ball_losses, box_losses
 import decision_sets as ds
 from dpcvx import HorizonError, LossSet, PrivateBandit, audit, simulate
 from dpcvx.experiments.losses import altdrift, const
-from dpcvx.learners.bandits.rounded_feedback import bias_cost
 from dpcvx.sets.sizes import Sizes
 from dpcvx.studies.baselines import ExploredGradients, PerStepNoise
 from dpcvx.studies.baselines.explored_gradients import coordinate_design
@@ -123,7 +122,7 @@ def test_estimates_are_unbiased_on_what_differs_over_the_set(name):
 def test_the_bias_of_rounded_feedback_is_within_its_bound(name):
     """The worst signs of the rounding, between all points that are explored."""
     learner = ExploredGradients(*pair(name), 1000)
-    design, allowed = learner.design, bias_cost(learner, 1.0) / 1000
+    design, allowed = learner.design, learner.rounding_cost(1.0) / 1000
     worst = (np.abs((design.points[:, None] - design.points) @ design.measures.T) @ design.weights).max()
     assert allowed / 6 < worst <= allowed
 

@@ -1,20 +1,19 @@
 """What an action learner plays: a decision set and the finite family of its corners."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 import cvxpy as cp
 import numpy as np
 
-from dpcvx.actions.families import ActionFamily, Arms, PointList
+from dpcvx.actions import ActionFamily, Arms, PointList
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.geometry.charts import DENSE_LIMIT
 from dpcvx.sets.sizes import Sizes
 
-_OUTWARD = 1 + 1e-15  # the product of a scale and a radius, rounded outward
 Family = TypeVar("Family", bound=ActionFamily, covariant=True)
 
 
@@ -33,12 +32,14 @@ class ActionSet(Generic[Family]):
         return self._measured[1]
 
     def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
-        if isinstance(self.family, Arms):
-            return self.family.scale * float(loss_set.radius(np.inf)) * _OUTWARD
-        if not isinstance(self.family, PointList):
-            return sizes.magnitude
-        ends = loss_set.ranges(self.decision_set.unflatten(self.family.points))
-        return max(float(np.abs(end).max()) for end in ends)
+        def radius(p: float) -> float:
+            return float(loss_set.radius(p))
+
+        def ranges(points: Array) -> tuple[Array, Array]:
+            return loss_set.ranges(self.decision_set.unflatten(points))
+
+        known = self.family.magnitude(radius, ranges)
+        return sizes.magnitude if known is None else known
 
 
 def action_set(actions: Any) -> ActionSet[ActionFamily]:
@@ -51,7 +52,7 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
     if isinstance(actions, ActionSet):
         return actions
     if isinstance(actions, DecisionSet):
-        return ActionSet(actions, actions.action_family())
+        return _corners(actions)
     points = np.asarray(actions)
     if points.dtype.kind not in "biuf" or points.ndim != 2 or not points.size or not np.isfinite(points).all():
         came = f"an array of shape {points.shape}" if points.dtype.kind in "biuf" else repr(actions)
@@ -62,6 +63,12 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
     if len(points) > 1 and np.array_equal(points, np.eye(len(points))):
         return ActionSet(arm_simplex(len(points)), Arms(len(points)))
     return ActionSet(_hull(points), PointList(points))
+
+
+@lru_cache(maxsize=16)
+def _corners(decision_set: DecisionSet) -> ActionSet[ActionFamily]:
+    """The corners of a declared polytope, found once for all learners on it."""
+    return ActionSet(decision_set, decision_set.action_family())
 
 
 def arm_simplex(arms: int) -> DecisionSet:

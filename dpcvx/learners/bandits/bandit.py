@@ -1,12 +1,13 @@
 """What bandit learners share: they see the number <loss, action> alone, and play with randomness of their own.
 
 A bandit learner is not private by itself; `PrivateBandit` makes it so. It is told by `with_noise(scale, rounds)` that
-its feedback carries Laplace noise of that scale, and returns a learner tuned for it.
+its feedback carries Laplace noise of that scale, and returns a learner tuned for it; and it answers by
+`rounding_cost(error)` what it costs that secure feedback is rounded to a grid.
 """
 
 import math
-from abc import abstractmethod
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,8 +20,18 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 
 
+class Progress(NamedTuple):
+    """Rounds that are over, and what the learner knows after them."""
+
+    rounds: int
+    state: Any
+
+
 class Bandit(Player):
     """A learner on <loss, action>.
+
+    A subclass is a whole learner: one that leaves out something the base asks for, such as `rounding_cost`, fails where
+    it is defined. A class that others are to complete says so by naming `ABC` among its bases.
 
     Args:
         decision_set: X.
@@ -33,6 +44,20 @@ class Bandit(Player):
 
     sees = "value"
     _theorem: str  # behind the bound
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        missing = [] if ABC in cls.__bases__ else sorted(_abstract(cls))
+        if missing:
+            raise TypeError(
+                f"The bandit learner {cls.__name__} does not define {', '.join(missing)}. "
+                "A class that others are to complete names ABC among its bases."
+            )
+
+    @classmethod
+    def refusal(cls, decision_set: DecisionSet, loss_set: LossSet) -> str | None:
+        """Why these sets do not admit the learner, in a sentence; None where they do."""
+        return None
 
     def __init__(
         self,
@@ -51,7 +76,7 @@ class Bandit(Player):
         self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self._rng = np.random.default_rng(seed)
-        self._over: tuple[int, Any] = (0, None)  # rounds, and what the learner knows after them
+        self._progress = Progress(0, None)
 
     @property
     def name(self) -> str:
@@ -59,34 +84,41 @@ class Bandit(Player):
 
     @property
     def rounds(self) -> int:
-        return self._over[0]
+        return self._progress.rounds
 
     @property
     def _state(self) -> Any:
-        """What the last `_take` returned; before the first, what the constructor put there, or None."""
-        return self._over[1]
+        """What the last `_after` returned; before the first, what the constructor put there, or None."""
+        return self._progress.state
 
-    def _decide(self) -> Array:
-        if self._over[0] >= self.horizon:
+    def _choose(self) -> Array:
+        if self.rounds >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
-        return self._play()
+        return self._draw_action()
 
     def _learn(self, feedback: Any) -> None:
-        after = self._take(read_feedback(feedback, self.leading))
-        self._over = (self._over[0] + 1, after)
+        state = self._after(read_feedback(feedback, self.leading))
+        self._progress = Progress(self.rounds + 1, state)
 
     @abstractmethod
-    def _play(self) -> Array:
+    def _draw_action(self) -> Array:
         """An action, drawn by the learner."""
 
     @abstractmethod
-    def _take(self, value: Any) -> Any:
-        """The state after the feedback (leading axes), which changes nothing by itself."""
+    def _after(self, value: Any) -> Any:
+        """The state after feedback on leading axes; it is returned, and changes nothing by itself."""
 
     @property
     @abstractmethod
     def uncapped_bound(self) -> float:
         """The proved bound, also where it is above the largest regret there is; infinity where none is proved."""
+
+    @abstractmethod
+    def rounding_cost(self, error: float) -> float:
+        """What feedback that is off by at most `error` in every round costs through the bias of the estimates.
+
+        The proof is the learner's own; see `rounded_feedback` for what else rounding changes.
+        """
 
     @property
     def regret_bound(self) -> RegretBound | None:
@@ -97,26 +129,19 @@ class Bandit(Player):
         return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, self._theorem)
 
     @abstractmethod
-    def _own(self) -> dict[str, Any]:
-        """Arguments of the constructor that only this kind of learner has."""
-
-    @property
-    def _domain(self) -> Any:
-        """The first argument of the constructor."""
-        return self.decision_set
-
-    def _again(self, **changes: Any) -> Self:
-        settings = {"horizon": self.horizon, "noise_scale": self.noise_scale, **self._own(), **changes}
-        return type(self)(self._domain, self.loss_set, **settings)
+    def _settings(self) -> dict[str, Any]:
+        """All arguments of the constructor but `seed` and `replicas`; here those of every bandit learner."""
+        return {"loss_set": self.loss_set, "horizon": self.horizon, "noise_scale": self.noise_scale}
 
     def with_noise(self, scale: float, rounds: int) -> Self:
         """A new learner tuned for `rounds` rounds of feedback with Laplace noise of that scale."""
         replicas = self.leading[0] if self.leading else None
-        return self._again(noise_scale=scale, horizon=rounds, seed=self._rng.spawn(1)[0], replicas=replicas)
+        settings = {**self._settings(), "noise_scale": scale, "horizon": rounds}
+        return type(self)(**settings, seed=self._rng.spawn(1)[0], replicas=replicas)
 
     def simulated(self, replicas: int | None, seed: int | np.random.Generator) -> Self:
         """A new learner of the same settings that has seen nothing, with replicas."""
-        return self._again(seed=seed, replicas=replicas)
+        return type(self)(**self._settings(), seed=seed, replicas=replicas)
 
     def summary(self) -> str:
         """What was chosen and what is proved, in a few lines."""
@@ -130,6 +155,16 @@ class Bandit(Player):
 
     def __repr__(self) -> str:
         return f"{self.name}({self.decision_set.name}, round {self.rounds} of {self.horizon})"
+
+
+def _abstract(kind: type) -> set[str]:
+    """The names that a class declares or inherits without a body of its own."""
+    declared = {name for base in kind.__mro__ for name, value in vars(base).items() if _is_abstract(value)}
+    return {name for name in declared if _is_abstract(getattr(kind, name))}
+
+
+def _is_abstract(value: Any) -> bool:
+    return bool(getattr(value, "__isabstractmethod__", False))
 
 
 def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:

@@ -4,28 +4,29 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.errors import DpcvxError
-from dpcvx.learners.bandits.bandit import Bandit
-from dpcvx.learners.bandits.exp2 import Exp2
-from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
+from dpcvx.learners.bandits import BANDITS, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
-from dpcvx.learners.bandits.scrible import SCRiBLe
 from dpcvx.sets import DecisionSet, LossSet
-
-_SPECIAL: tuple[type[Bandit], ...] = (Exp2, LogBarrierBandit)  # for some sets; they win a draw with SCRiBLe, for all
+from dpcvx.sets.sizes import sizes_of
 
 
 def bandits(
     decision_set: DecisionSet, loss_set: LossSet, horizon: int, seed: int | np.random.Generator | None = None
 ) -> tuple[list[Bandit], list[str]]:
-    """The learners without privacy that the sets admit, and lines on why others are not among them."""
-    found: list[Bandit] = [SCRiBLe(decision_set, loss_set, horizon, seed=seed)]
+    """The learners without privacy that the sets admit, and lines on why others are not among them.
+
+    Raises:
+        ValueError: where they are no sets of decisions and losses, or the horizon is no whole number.
+    """
+    sizes_of(decision_set, loss_set)  # names arguments that are no such sets
+    found: list[Bandit] = []
     refusals = []
-    for kind in _SPECIAL:
-        try:
+    for kind in BANDITS:
+        reason = kind.refusal(decision_set, loss_set)
+        if reason is None:
             found.insert(0, kind(decision_set, loss_set, horizon, seed=seed))
-        except (DpcvxError, ValueError) as error:
-            refusals.append(f"{kind.__name__:16s} not here: {error}")
+        else:
+            refusals.append(f"{kind.__name__:16s} not here: {reason}")
     return found, refusals
 
 

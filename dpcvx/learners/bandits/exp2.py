@@ -1,5 +1,6 @@
-"""Exp2: exponential weights over finitely many actions with exploration, on <loss, action> alone (Algorithm 5).
+"""Exp2: exponential weights over finitely many actions with exploration, on <loss, action> alone.
 
+This is Algorithm 5 of Agarwal and Singh, The Price of Differential Privacy for Online Learning (ICML 2017).
 With L the sum of the estimates, q(a) proportional to exp(-eta <L, a>), p = (1 - gamma) q + gamma mu and P = E_p[aa'],
 
     play a ~ p, see w, estimate the loss by P^+ a w,
@@ -12,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.actions.families import Arms, Exploration, Listed, kept
+from dpcvx.actions import Exploration
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
+from dpcvx.errors import DpcvxError
 from dpcvx.learners.bandits.action_set import ActionSet, action_set
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.exp2_tuning import TUNINGS, Game
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
+
+_FAR = 1e200  # of sums of estimates, beyond which they would overflow
 
 
 class Exp2(Bandit):
@@ -56,7 +61,7 @@ class Exp2(Bandit):
         )
         if not isinstance(tuning, str) or tuning not in TUNINGS:
             raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, not {tuning!r}.")
-        if TUNINGS[tuning].arms_only and not isinstance(self.family, Arms):
+        if TUNINGS[tuning].arms_only and not self.family.is_arms:
             raise ValueError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="moments".')
         self.tuning, self._tuning = tuning, TUNINGS[tuning]
         self._theorem = self._tuning.theorem
@@ -74,6 +79,17 @@ class Exp2(Bandit):
         self._zero = np.zeros((*self.leading, self.family.size))
         self._measure = np.zeros((*self.leading, self.family.size))  # P^+ a of the last action
 
+    @classmethod
+    def refusal(cls, decision_set: DecisionSet, loss_set: LossSet) -> str | None:
+        """Looks for all that the constructor needs, which is remembered and not looked for again."""
+        try:
+            actions = action_set(decision_set)
+            _ = actions.family.design
+            actions.magnitude(loss_set, sizes_of(decision_set, loss_set))
+        except (DpcvxError, ValueError) as error:
+            return str(error)
+        return None
+
     @property
     def magnitude(self) -> float:
         """M: an upper bound of |<loss, action>|."""
@@ -81,11 +97,7 @@ class Exp2(Bandit):
 
     @property
     def probabilities(self) -> Array:
-        """p of the listed actions in this round, (..., k)."""
-        if not isinstance(self.family, Listed):
-            raise ValueError(
-                f"There are about e^{self.family.log_count:.3g} actions; their probabilities are not listed."
-            )
+        """p of the listed actions in this round, (..., k); a ValueError where there are too many."""
         return self.family.mixed(self._covector, self.mixing, self.exploration)
 
     @property
@@ -101,20 +113,34 @@ class Exp2(Bandit):
     def uncapped_bound(self) -> float:
         return self._tuning.bound(self._game, self.learning_rate, self.mixing)
 
-    def _play(self) -> Array:
+    def rounding_cost(self, error: float) -> float:
+        """|E r (q - u)'P^+ a| <= h ((q - u)'P^+ (q - u))^(1/2), q'P^+ q <= 1/(1 - gamma) and u'P^+ u <= reach/gamma.
+
+        The first is Cauchy and Schwarz with E aa' = P; the others follow from P >= (1 - gamma) qq' and
+        P >= gamma Sigma.
+        """
+        if not self.mixing:
+            return 0.0
+        gamma, reach = self.mixing, self.exploration.reach
+        return error * self.horizon * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
+
+    def _draw_action(self) -> Array:
         action, self._measure = self.family.play(self._covector, self.mixing, self.exploration, self._rng)
         return self.decision_set.unflatten(action)
 
-    def _take(self, value: Any) -> Array:
+    def _after(self, value: Any) -> Array:
         with np.errstate(over="ignore"):
-            return kept(self._estimates + value[..., None] * self._measure)
+            estimates = self._estimates + value[..., None] * self._measure
+        return np.asarray(np.minimum(np.maximum(estimates, -_FAR), _FAR))
 
-    def _own(self) -> dict[str, Any]:
-        return {"exploration": self.exploration, "tuning": self.tuning, "learning_rate": self._given_rate}
-
-    @property
-    def _domain(self) -> ActionSet[Any]:
-        return self._actions
+    def _settings(self) -> dict[str, Any]:
+        return {
+            **super()._settings(),
+            "actions": self._actions,
+            "exploration": self.exploration,
+            "tuning": self.tuning,
+            "learning_rate": self._given_rate,
+        }
 
     def _details(self) -> list[str]:
         count = math.exp(self.family.log_count) if self.family.log_count < 30 else math.inf

@@ -2,7 +2,8 @@
 
 moments    the noise enters through its exact moment generating function: no ln T from the largest noise
 rigorous   the noise is cut at b = 2 lam ln T, which it exceeds in one round with probability T^-2
-paper      the constants of the paper's Theorem 4.1, whose proof conditions on the size of the noise
+paper      the constants of Theorem 4.1 of Agarwal and Singh, The Price of Differential Privacy for Online Learning
+           (ICML 2017), whose proof conditions on the size of the noise
 """
 
 import math

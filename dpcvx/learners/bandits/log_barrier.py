@@ -31,12 +31,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dpcvx.actions.families import Arms, drawn, ones
+from dpcvx.actions import Arms
+from dpcvx.actions.weights import drawn, ones
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.learners.bandits.action_set import ActionSet, arm_simplex
-from dpcvx.learners.bandits.bandit import Bandit
+from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
 
 _NEWTON = 100
@@ -85,9 +86,13 @@ class LogBarrierBandit(Bandit):
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
         N = float(self.n_arms)
-        self._over = (0, Known(np.full((*self.leading, self.n_arms), N), np.full(self.leading, 1 / N)))
+        self._progress = Progress(0, Known(np.full((*self.leading, self.n_arms), N), np.full(self.leading, 1 / N)))
         self._first = self.n_arms * np.arange(math.prod(self.leading)).reshape(self.leading)  # of each replica's arms
         self._arm = np.zeros(self.leading, dtype=int)
+
+    @classmethod
+    def refusal(cls, decision_set: DecisionSet, loss_set: LossSet) -> str | None:
+        return None if decision_set.recognised.arms() is not None else _no_simplex(decision_set)
 
     def _tuned_rate(self) -> float:
         """The rate of the smallest bound, in the neighbourhood of the one that balances its two main terms."""
@@ -124,11 +129,15 @@ class LogBarrierBandit(Bandit):
     def uncapped_bound(self) -> float:
         return self._bound_at(self.learning_rate) if self.magnitude else 0.0
 
-    def _play(self) -> Array:
+    def rounding_cost(self, error: float) -> float:
+        """A function of the arm is linear: the bound holds for the losses l + r, whose regret is off by 2 h a round."""
+        return 2 * error * self.horizon
+
+    def _draw_action(self) -> Array:
         self._arm = drawn(1 / self._state.inverse, self._rng)
         return self.decision_set.unflatten(self._corners.actions(self._arm))
 
-    def _take(self, value: Any) -> Known:
+    def _after(self, value: Any) -> Known:
         reach = _FAR / self.learning_rate
         growth = 1 + self.learning_rate * np.minimum(np.maximum(value, -reach), reach)
         known: Known = self._state
@@ -140,12 +149,8 @@ class LogBarrierBandit(Bandit):
         inverse -= inverse.min(axis=-1, keepdims=True)
         return _shifted(np.minimum(inverse, _FAR**2), np.ones(self.leading))
 
-    def _own(self) -> dict[str, Any]:
-        return {"learning_rate": self._given_rate}
-
-    @property
-    def _domain(self) -> ActionSet[Arms]:
-        return self._arms
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "arms": self._arms, "learning_rate": self._given_rate}
 
     def _details(self) -> list[str]:
         lines = [
@@ -165,12 +170,14 @@ def _arms(given: Any) -> ActionSet[Arms]:
     if isinstance(given, DecisionSet):
         family = given.recognised.arms()
         if family is None:
-            raise ValueError(
-                f"The {given.name} is not a simplex {{ x >= 0, sum x = s }}; give one, or a number of arms."
-            )
+            raise ValueError(_no_simplex(given))
         return ActionSet(given, family)
     count = whole(given, "arms", at_least=2)
     return ActionSet(arm_simplex(count), Arms(count))
+
+
+def _no_simplex(decision_set: DecisionSet) -> str:
+    return f"The {decision_set.name} is not a simplex {{ x >= 0, sum x = s }}; give one, or a number of arms."
 
 
 def _first_step(square: Any, p: Any, growth: Any) -> Any:

@@ -1,4 +1,7 @@
-"""The reduction that makes any bandit learner private (the paper's Algorithm 4), with batches.
+"""The reduction that makes any bandit learner private, with batches.
+
+It goes back to Algorithm 4 of the paper: Agarwal and Singh, The Price of Differential Privacy for Online Learning
+(ICML 2017), which holds no action for longer than a round.
 
 An action is held for B rounds. Every single value is clipped to its interval over the loss set, the sum of the batch is
 released with scalar Laplace noise, and the learner sees its mean. One loss enters one release, which moves by at most
@@ -9,6 +12,7 @@ Vector noise is the paper's <Z, action>; it exists in simulation, for comparison
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,17 +22,15 @@ from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import HorizonError, OracleError, ProtocolError
 from dpcvx.learners.bandits.bandit import Bandit, read_feedback
+from dpcvx.learners.bandits.calibration import NOISES, Calibration
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate, counted
-from dpcvx.privacy.feedback import Feedback, Interval, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
-from dpcvx.privacy.sensitivity import Grid, check_neighbours
+from dpcvx.privacy.feedback import Interval
+from dpcvx.privacy.sensitivity import check_neighbours
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
-
-NOISES = ("scalar", "vector")
-_OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
 
 
 class Turn(NamedTuple):
@@ -51,8 +53,10 @@ class PrivateBandit(Player):
     """Any bandit learner, made private.
 
     Args:
-        learner: an object with `act()` and `update(value)`; with `with_noise(scale, rounds)` it is replaced by the
-            learner that this returns, whose regret bound then holds; otherwise it is used as it is, without a bound.
+        learner: an object with `act()` and `update(value)`, which is used as it is and without a regret bound. With
+            `with_noise(scale, rounds)` it is replaced by the learner that this returns; the regret bound which that
+            learner states then holds if it also says, by `rounding_cost(error)`, what feedback costs that is off by at
+            most `error` in every round.
         epsilon: the privacy of the whole sequence of actions.
         loss_set, decision_set, horizon: by default those of the learner.
         noise: "scalar", or "vector": the noise of the paper, in simulation only.
@@ -93,6 +97,7 @@ class PrivateBandit(Player):
         self.noise, self.neighbours = noise, check_neighbours(neighbours)
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
+        self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.neighbours, self.rounds_per_person)
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
         self._rng = None if seed is None else np.random.default_rng(seed)
         if self._rng is None and self.leading:
@@ -101,55 +106,26 @@ class PrivateBandit(Player):
         self.batch = self._chosen_batch(batch)
         self._learner = self._tuned(self.batch) if self._tunable else learner
         self._trusted = isinstance(self._learner, Bandit)
-        self._feedback = self._noise()
+        self._feedback = self._calibration.feedback(self.batch, self._rng)
         self._turn = Turn(0)
         self.lineage = Lineage() if self._rng is None else None
 
-    # calibration
+    # tuning
 
     @property
     def _tunable(self) -> bool:
         return hasattr(self._given, "with_noise")
 
-    def _noise(self) -> Feedback:
-        people = self.neighbours, self.rounds_per_person
-        if self._rng is None:
-            return SecureFeedback(self.loss_set, self.epsilon, self._grid(self.batch), *people)
-        kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
-        return kind(self.loss_set, self.epsilon, self._rng, *people)
-
-    @property
-    def _moved(self) -> float:
-        """How far one person moves the sum of a batch at most.
-
-        Vector noise <Z, x> has deviation sqrt(2) lambda |x|_2, as scalar noise of scale lambda |x|_2 has.
-        """
-        replace = self.neighbours == "replace"
-        one = self.sizes.feedback_range if replace else self.sizes.magnitude
-        if self.noise == "vector":
-            size = self.loss_set.diameter(1) if replace else self.loss_set.radius(1)
-            one = float(size) * self.decision_set.norm_bound(2)
-        return self.rounds_per_person * one * _OUTWARD
-
-    def _grid(self, batch: int) -> Grid:
-        return feedback_grid(self.sizes.magnitude, batch, self._moved / self.epsilon)
-
-    def _scale(self, batch: int) -> float:
-        """The largest scale of the noise on the sum of a batch; rounding its ends adds at most a unit."""
-        return (self._moved + self.rounds_per_person * self._grid(batch).step) / self.epsilon
-
     def _tuned(self, batch: int) -> Any:
-        return self._given.with_noise(self._scale(batch) / batch, math.ceil(self.horizon / batch))
+        return self._given.with_noise(self._calibration.scale(batch) / batch, math.ceil(self.horizon / batch))
 
     def _chosen_batch(self, batch: int | str) -> int:
         if batch != "auto":
             return min(whole(batch, "batch"), self.horizon)
-        # the best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain
-        ratio = math.sqrt(2) * self._moved / (max(self.sizes.magnitude, 1e-300) * self.epsilon)
-        best = max(1, round(min(ratio, self.horizon)))
-        if not self._tunable:
-            return best
-        near = {1} | {max(1, min(self.horizon, round(best * 2 ** (k / 2)))) for k in range(-4, 11)}
+        balanced = self._calibration.balanced_batch(self.horizon)
+        if not self._tunable or not hasattr(self._given, "rounding_cost"):
+            return balanced
+        near = {1} | {max(1, min(self.horizon, round(balanced * 2 ** (k / 2)))) for k in range(-4, 11)}
         return min(sorted(near), key=lambda B: self._bound(self._tuned(B), B))
 
     def _bound(self, tuned: Any, batch: int) -> float:
@@ -159,8 +135,8 @@ class PrivateBandit(Player):
             tuned,
             _uncapped(tuned),
             magnitude=self.sizes.magnitude,
-            step=self._grid(batch).step,
-            noise=self._scale(batch),
+            step=self._calibration.grid(batch).step,
+            noise=self._calibration.scale(batch),
         )
 
     # play
@@ -174,7 +150,7 @@ class PrivateBandit(Player):
         inner = getattr(self._given, "name", type(self._given).__name__)
         return f"private {inner}"
 
-    def _decide(self) -> Array:
+    def _choose(self) -> Array:
         self._check()
         turn = self._turn
         if turn.action is None:
@@ -191,7 +167,11 @@ class PrivateBandit(Player):
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
 
     def _checked(self, action: Any) -> Array:
-        """The learner's action as a new array; learners of the package are trusted, of replicas one is judged."""
+        """The learner's action as a new array, or an error.
+
+        Bandits of the package are trusted to play within the set. Of another learner the action is held against the
+        set; where it plays replicas, only that of the first.
+        """
         X, point = self.decision_set, np.array(action)
         if point.dtype.kind not in "biuf":
             raise OracleError(f"The learner's action must be an array of numbers, not {action!r}.")
@@ -241,27 +221,11 @@ class PrivateBandit(Player):
     def certificate(self) -> Certificate:
         """What is promised about the losses, and the regret bound."""
         bound = self.regret_bound
-        notes = () if self.batch == 1 else (f"actions are held for {self.batch} rounds: for losses fixed in advance",)
-        certificate = Certificate(
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            rounds_per_person=self.rounds_per_person,
-            mechanism=f"{self.noise} noise on the feedback of {counted(self.batch, 'round')}",
-            releases_per_loss=1,
-            terms_per_prefix=1,
-            noise="Laplace",
-            scale=self._scale(self.batch),
-            prefix_deviation=math.sqrt(2) * self._scale(self.batch),
-            sensitivity=self._scale(self.batch) * self.epsilon / self.rounds_per_person,
-            sensitivity_norm=1,
-            sensitivity_kind="bound",
-            grid=self._grid(self.batch).step,
-            secure=self._rng is None,
+        certificate = replace(
+            self._calibration.certificate(self.batch, secure=self._rng is None),
             horizon=self.horizon,
             rounds=self.rounds,
             regret_bound=None if bound is None else bound.to_dict(),
-            notes=notes,
         )
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
@@ -299,10 +263,19 @@ class PrivateBandit(Player):
         lines = [
             f"{self.name} on {self.decision_set.name}",
             f"  batch            {counted(self.batch, 'round')}",
-            f"  regret           {'no bound is stated' if bound is None else bound}",
+            f"  regret           {self._unstated() if bound is None else bound}",
             *(f"  compared         {line}" for line in self.comparison),
         ]
         return "\n".join([*lines, inner, str(self.certificate)])
+
+    def _unstated(self) -> str:
+        """That there is no bound, and why, where that can be mended."""
+        learner = self._learner
+        proved = self._tunable and self.noise == "scalar" and not math.isinf(_uncapped(learner))
+        if not proved or hasattr(learner, "rounding_cost"):
+            return "no bound is stated"
+        kind = type(learner).__name__
+        return f"no bound is stated: {kind} does not say by rounding_cost(error) what rounded feedback costs it"
 
     def __repr__(self) -> str:
         return f"PrivateBandit({self.name}, round {self.rounds} of {self.horizon})"

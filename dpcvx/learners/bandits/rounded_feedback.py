@@ -12,67 +12,30 @@ moment is 1/(2 S^2) + 3/(2 S^4) <= 24 b^4, since S^2 = (1 + a)/(4 b^2) with a >=
 with probability at most e^(-c/b)/(1 + e^(-1/b)): what a bound contains for rare noise grows by a factor of at most
 1 + min(1, 1/b) for that, and as much again since values reach M + h.
 
-Bias. The estimate g w of the loss has the mean l + E[g r(x)]; `bias_cost` is T times a bound of |<E[g r], q - u>| for
-the learner's mean action q and the comparator u.
+Bias. The estimate g w of the loss has the mean l + E[g r(x)]. A learner's method `rounding_cost` is T times a bound of
+|<E[g r], q - u>| for its mean action q and the comparator u; the proof stands with it.
 """
 
 import math
-from functools import singledispatch
 from typing import Any
-
-from dpcvx.learners.bandits.exp2 import Exp2
-from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
-from dpcvx.learners.bandits.scrible import DECREMENT, FAR, RADIUS, SCRiBLe
 
 
 def rounded_bound(learner: Any, bound: float, *, magnitude: float, step: float, noise: float) -> float:
     """A learner's proved bound for exact values and continuous noise, as a bound for values and noise on a grid.
 
     Args:
-        learner: whose bound it is; that of a learner which is not the package's is taken without a bias.
+        learner: whose bound it is. One without a method `rounding_cost(error)` has no bound on a grid: infinity.
+        bound: the proved one; infinity where there is none.
         magnitude: M, the largest |<loss, action>|.
         step: of the grid of the values; noise: the largest scale of the noise that is added to their sum.
     """
     if math.isinf(bound) or not magnitude:
         return bound
+    if not hasattr(learner, "rounding_cost"):
+        return math.inf
     error = step / 2
+    cost = float(learner.rounding_cost(error))
+    if not cost >= 0:
+        raise ValueError(f"rounding_cost of {type(learner).__name__} must be at least 0, not {cost}.")
     factor = (1 + error / magnitude) ** 4 * (1 + min(1.0, step / noise)) ** 2
-    return bound * factor + bias_cost(learner, error)
-
-
-@singledispatch
-def bias_cost(learner: Any, error: float) -> float:
-    """What values that are off by at most `error` in every round cost a learner through the bias of its estimates."""
-    return 0.0
-
-
-@bias_cost.register
-def _(learner: LogBarrierBandit, error: float) -> float:
-    """A function of the arm is linear: the bound holds for the losses l + r, whose regret differs by 2 h a round."""
-    return 2 * error * learner.horizon
-
-
-@bias_cost.register
-def _(learner: Exp2, error: float) -> float:
-    """|E r (q - u)'P^+ a| <= h ((q - u)'P^+ (q - u))^(1/2), q'P^+ q <= 1/(1 - gamma) and u'P^+ u <= reach/gamma.
-
-    The first is Cauchy and Schwarz with E aa' = P; the others follow from P >= (1 - gamma) qq' and P >= gamma Sigma.
-    """
-    if not learner.mixing:
-        return 0.0
-    gamma, reach = learner.mixing, learner.exploration.reach
-    return error * learner.horizon * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
-
-
-@bias_cost.register
-def _(learner: SCRiBLe, error: float) -> float:
-    """|E n r <Cu, d>| <= h n^(1/2) |d|_w for d = u - w, by Cauchy and Schwarz with E uu' = I/n.
-
-    With r = |d|_w and f(s) = R(w + sd): f'(0) >= -r/12 - <L, d>, as the decrement is at most 1/12, f'(1/2) <= 2 nu, a
-    property of barriers, and f'(1/2) - f'(0) >= r^2/(2 + r) >= r - 2 by self-concordance; so 11/12 r <= 2 nu + 2 +
-    <L, d>. In the norm of the center |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
-    """
-    n, nu = learner.decision_set.dim, learner.decision_set.nu
-    along = 2 * FAR * (nu + 2 * math.sqrt(nu))
-    reach = (2 * nu + 2 + along) / (1 - DECREMENT)
-    return error * learner.horizon * math.sqrt(n) * reach / RADIUS
+    return bound * factor + cost

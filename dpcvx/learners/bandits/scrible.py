@@ -22,14 +22,13 @@ from scipy.linalg import blas
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.learners.bandits.bandit import Bandit
+from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.geometry.batch_newton import minimise_all
 from dpcvx.sets.geometry.charts import Chart, Factor
-from dpcvx.sets.geometry.dikin import DikinEllipsoid
+from dpcvx.sets.geometry.dikin import SHRINK, DikinEllipsoid
 from dpcvx.sets.geometry.newton import minimise
 
-RADIUS = 1 - 1e-9  # of the ellipsoid that is played on, against rounding
 DECREMENT = 1 / 12  # above which another Newton step follows
 EXACT = 1e-6  # the same after a large step
 LARGE = 1 / 8  # eta n |v| from which on a step counts as large
@@ -37,7 +36,7 @@ FULL = 1 / 4  # decrement below which a Newton step is not damped
 FAR = 1e6  # eta times the sum of estimates, in the norm of the center: beyond it, next to the boundary, rounding rules
 _NEWTON = 100
 _HUGE = 1e100
-SAMPLING = {"direction": "sphere", "cholesky": "cholesky", "eigen": "eigen"}  # and what Dikin ellipsoids call it
+SAMPLING = ("direction", "cholesky", "eigen")  # methods of `DikinEllipsoid.directions`
 PLAYS = ("points", "vertices")
 
 
@@ -99,11 +98,11 @@ class SCRiBLe(Bandit):
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
         self._chart = chart = decision_set.geometry.chart
-        self._gain = self.learning_rate * chart.dim / RADIUS**2  # eta times the estimate of feedback 1, over C u
+        self._gain = self.learning_rate * chart.dim / SHRINK**2  # eta times the estimate of feedback 1, over C u
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
-            self._over = (0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
-        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and C u of the last action, |u| = RADIUS
+            self._progress = Progress(0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
+        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and C u of the last action, |u| = SHRINK
 
     @property
     def _magnitude(self) -> float:
@@ -142,22 +141,34 @@ class SCRiBLe(Bandit):
         ends = 2 * M * (2 if self.noise_scale else 1)  # the comparator moved inward; noise beyond its reach
         return self._range / eta + 1.21 * second + 3.75 * M * eta * second + ends
 
+    def rounding_cost(self, error: float) -> float:
+        """|E n r <Cu, d>| <= h n^(1/2) |d|_w for d = u - w, by Cauchy and Schwarz with E uu' = I/n.
+
+        With r = |d|_w and f(s) = R(w + sd): f'(0) >= -r/12 - <L, d>, as the decrement is at most 1/12, f'(1/2) <= 2 nu,
+        a property of barriers, and f'(1/2) - f'(0) >= r^2/(2 + r) >= r - 2 by self-concordance; so 11/12 r <= 2 nu + 2
+        + <L, d>. In the norm of the center |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
+        """
+        n, nu = self.decision_set.dim, self.decision_set.nu
+        along = 2 * FAR * (nu + 2 * math.sqrt(nu))
+        reach = (2 * nu + 2 + along) / (1 - DECREMENT)
+        return error * self.horizon * math.sqrt(n) * reach / SHRINK
+
     @property
     def ellipsoid(self) -> DikinEllipsoid:
         """The Dikin ellipsoid from which the next action is drawn; `poles` lists the choices of "cholesky", "eigen"."""
         X = self.decision_set
         return DikinEllipsoid(self._chart, self._state.factor, X.layout)
 
-    def _play(self) -> Array:
+    def _draw_action(self) -> Array:
         X, chart = self.decision_set, self._chart
         if not chart.dim:
             return X.unflatten(np.broadcast_to(chart.x0, (*self.leading, X.size)).copy())
         at: Iterate = self._state
         if self.sampling == "direction":
-            displacement, measure = at.factor.sample(self._rng, RADIUS)
+            displacement, measure = at.factor.sample(self._rng, SHRINK)
         else:
-            u = self.ellipsoid.directions(self._rng, method=SAMPLING[self.sampling])
-            u *= RADIUS
+            u = self.ellipsoid.directions(self._rng, method=self.sampling)
+            u *= SHRINK
             displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
         if chart.auxiliaries:
             self._drawn = displacement, chart.joint(measure)
@@ -171,7 +182,7 @@ class SCRiBLe(Bandit):
             return X.sample_vertex(point, self._rng)
         return np.stack([X.sample_vertex(one, self._rng) for one in point])
 
-    def _take(self, value: Any) -> Iterate | None:
+    def _after(self, value: Any) -> Iterate | None:
         at = self._state
         if at is None:
             return None
@@ -203,8 +214,10 @@ class SCRiBLe(Bandit):
         left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
         return at.z, linear, step, left
 
-    def _own(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         return {
+            **super()._settings(),
+            "decision_set": self.decision_set,
             "sampling": self.sampling,
             "baseline": self.baseline,
             "play": self.play,

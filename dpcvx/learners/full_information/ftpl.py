@@ -1,4 +1,7 @@
-"""Follow the perturbed leader on private sums (the paper's Algorithm 3, with corrected constants).
+"""Follow the perturbed leader on private sums.
+
+This is Algorithm 3 of Agarwal and Singh, The Price of Differential Privacy for Online Learning (ICML 2017), with
+corrected constants.
 
 The action minimises <L + Z, x>, L + Z the released sum. A Gaussian part of deviation s in Z smooths the leader:
 
@@ -83,9 +86,9 @@ class FTPL(FullInformation):
         padding = self._rng.standard_normal((*self._sums.leading, self.decision_set.size))
         return Perturbation(least, max(least, own), self.decision_set.unflatten(padding))
 
-    def _answer(self, prefix: Array, constants: "Perturbation") -> Array:
+    def _best_action(self, noisy_sum: Array, constants: "Perturbation") -> Array:
         missing = constants.deviation**2 - self._sums.gaussian_deviation**2
-        return self.decision_set.argmin(prefix + np.sqrt(max(missing, 0.0)) * constants.direction)
+        return self.decision_set.argmin(noisy_sum + np.sqrt(max(missing, 0.0)) * constants.direction)
 
     def _epoch_bound(self, constants: "Perturbation") -> RegretBound | None:
         horizon, s = self._sums.epoch_horizon, constants.deviation

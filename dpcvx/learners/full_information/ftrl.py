@@ -1,4 +1,8 @@
-"""Follow the regularised leader on private sums (the paper's Algorithm 1, with corrected constants)."""
+"""Follow the regularised leader on private sums.
+
+This is Algorithm 1 of Agarwal and Singh, The Price of Differential Privacy for Online Learning (ICML 2017), with
+corrected constants.
+"""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -12,11 +16,10 @@ from dpcvx.learners.full_information.learner import FullInformation, PrivacyOpti
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.prefix_noise import PrefixNoise
-from dpcvx.regularizers import Barrier, Entropy, Euclidean, HasArgmin, OwnRegularizer, Regularizer
+from dpcvx.regularizers import REGULARIZERS, HasArgmin, OwnRegularizer, Regularizer
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
 
-REGULARIZERS: dict[str, type[Regularizer]] = {"euclidean": Euclidean, "entropy": Entropy, "barrier": Barrier}
 _RATES = (1e-100, 1e100)  # of learning rates that may be given
 _TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
 
@@ -86,8 +89,8 @@ class FTRL(FullInformation):
         """eta of the present epoch."""
         return float(self._tuned.constants)
 
-    def _answer(self, prefix: Array, constants: float) -> Array:
-        action = self.regularizer.argmin(constants * prefix, self._last)
+    def _best_action(self, noisy_sum: Array, constants: float) -> Array:
+        action = self.regularizer.argmin(constants * noisy_sum, self._last)
         if self.regularizer.warm:
             self._last = action.copy()
         return action
@@ -96,17 +99,15 @@ class FTRL(FullInformation):
         parts = bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, constants)
         return None if parts is None else self._proved(*parts, f"FTRL: {self.regularizer.theorem} + E max <Z, x>")
 
-    def _own(self) -> dict[str, Any]:
-        return {"regularizer": self.regularizer, "learning_rate": self._given_rate}
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "regularizer": self.regularizer, "learning_rate": self._given_rate}
 
     def _details(self) -> list[str]:
         lines = [f"  regularizer      {self.regularizer.name}, learning rate {self.learning_rate:.6g}"]
         return lines + [f"  compared         {candidate}" for candidate in self.comparison]
 
     def _unproved(self) -> str:
-        if isinstance(self.regularizer, Barrier):
-            return "the learning rate is too large for the barrier"
-        return f"the regularizer {self.regularizer.name} does not state its range and dual_norm"
+        return self.regularizer.unproved
 
 
 def bound(
@@ -150,11 +151,18 @@ def compare(sizes: Sizes, horizon: int, noise: PrefixNoise | None) -> tuple[Cand
     """All regularisers that the set admits, by their proved bounds, the smallest first."""
     found = []
     for name, kind in REGULARIZERS.items():
-        try:
-            regularizer = kind(sizes)
-            parts = bound(sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
-        except (UnsupportedConeError, OracleError) as error:
-            found.append(Candidate(name, None, reason=str(error)))
+        reason = kind.refusal(sizes)
+        if reason is None:
+            found.append(_measured(name, kind(sizes), horizon, noise))
         else:
-            found.append(Candidate(name, regularizer, *(parts or ())))
+            found.append(Candidate(name, None, reason=reason))
     return tuple(sorted(found, key=lambda candidate: candidate.total))
+
+
+def _measured(name: str, regularizer: Regularizer, horizon: int, noise: PrefixNoise | None) -> Candidate:
+    """The bound of a regulariser, or why the sizes behind it could not be computed."""
+    try:
+        parts = bound(regularizer.sizes, regularizer, horizon, noise, regularizer.learning_rate(horizon))
+    except (UnsupportedConeError, OracleError) as error:
+        return Candidate(name, None, reason=str(error))
+    return Candidate(name, regularizer, *(parts or ()))

@@ -75,7 +75,7 @@ class FullInformation(Player):
             raise ValueError("replicas are for simulation; give a seed.")
         self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
-        self._settings: dict[str, Any] = {"horizon": horizon, "epsilon": epsilon, "delta": delta, **privacy}
+        self._privacy: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
         streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)
         self._rng = np.random.default_rng(streams[1])
         self._sums: RunningSums
@@ -106,8 +106,8 @@ class FullInformation(Player):
         """Rounds that are over."""
         return self._sums.rounds
 
-    def _decide(self) -> Array:
-        return self._answer(self._sums.prefix, self._tuned.constants)
+    def _choose(self) -> Array:
+        return self._best_action(self._sums.prefix, self._tuned.constants)
 
     def _learn(self, feedback: Any) -> None:
         self._sums.update(feedback)
@@ -125,8 +125,8 @@ class FullInformation(Player):
         return epoch
 
     @abstractmethod
-    def _answer(self, prefix: Array, constants: Any) -> Array:
-        """The action for a released sum."""
+    def _best_action(self, noisy_sum: Array, constants: Any) -> Array:
+        """The action after losses of that sum, which carries the noise of privacy."""
 
     @abstractmethod
     def _tune(self, horizon: int) -> Any:
@@ -165,13 +165,12 @@ class FullInformation(Player):
 
     def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
         """A new learner of the same settings that has seen nothing: a simulation with replicas."""
-        return type(self)(
-            self.decision_set, self.loss_set, seed=seed, replicas=replicas, **self._own(), **self._settings
-        )
+        return type(self)(**self._settings(), seed=seed, replicas=replicas)
 
-    def _own(self) -> dict[str, Any]:
-        """Arguments of the constructor that only this kind of learner has."""
-        return {}
+    def _settings(self) -> dict[str, Any]:
+        """All arguments of the constructor but `seed` and `replicas`."""
+        sets = {"decision_set": self.decision_set, "loss_set": self.loss_set}
+        return {**sets, "horizon": self.horizon, **self._privacy}
 
     def summary(self) -> str:
         """What was chosen and what is promised, in a few lines."""

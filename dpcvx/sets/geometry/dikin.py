@@ -31,23 +31,23 @@ class DikinEllipsoid:
         self.center = layout.unflatten(self._point)
         self.dim = chart.dim
 
-    def directions(self, rng: np.random.Generator, size: int | None = None, method: str = "sphere") -> Array:
+    def directions(self, rng: np.random.Generator, size: int | None = None, method: str = "direction") -> Array:
         """Random unit vectors w of R^dim, of shape (size,) + batch + (dim,).
 
         Args:
             rng: NumPy's generator.
             size: how many for each point; None draws one and leaves the axis out.
-            method: "sphere" (uniform), "cholesky" (signed unit vectors) or "eigen" (signed axes of the ellipsoid). All
-                have mean zero and covariance I/dim.
+            method: "direction" (uniform), "cholesky" (signed unit vectors) or "eigen" (signed axes of the ellipsoid).
+                All have mean zero and covariance I/dim.
         """
         shape = (() if size is None else (int(size),)) + self._point.shape[:-1]
         if not self.dim:
             return np.zeros((*shape, 0))
-        if method == "sphere":
+        if method == "direction":
             w = rng.standard_normal((*shape, self.dim))
             return np.asarray(w / np.sqrt((w * w).sum(axis=-1, keepdims=True)))
         if method not in ("cholesky", "eigen"):
-            raise ValueError(f'method must be "sphere", "cholesky" or "eigen", not {method!r}.')
+            raise ValueError(f'method must be "direction", "cholesky" or "eigen", not {method!r}.')
         axis = rng.integers(self.dim, size=shape)
         sign = rng.choice([-1.0, 1.0], size=shape)
         if method == "cholesky":
@@ -71,7 +71,7 @@ class DikinEllipsoid:
         """Rows w_i whose displacements are the axes of the ellipsoid in the user's variable: an orthogonal matrix."""
         if self.dim > DENSE_LIMIT:
             raise UnsupportedConeError(
-                f"The axes of an ellipsoid in {self.dim} dimensions are not computed; use sphere or cholesky."
+                f"The axes of an ellipsoid in {self.dim} dimensions are not computed; use direction or cholesky."
             )
         displacements = self._chart.push(self._factor_batch(self._factor.half_solve))
         _, w = np.linalg.eigh(displacements @ np.swapaxes(displacements, -1, -2))
@@ -86,7 +86,7 @@ class DikinEllipsoid:
         return np.moveaxis(oracle(units), 0, -2)
 
     def sample(
-        self, rng: np.random.Generator, size: int | None = None, method: str = "sphere", radius: float = SHRINK
+        self, rng: np.random.Generator, size: int | None = None, method: str = "direction", radius: float = SHRINK
     ) -> Array:
         """Points on the boundary of the ellipsoid (see `directions`), of shape (size,) + batch + variable's shape."""
         return self.point(self.directions(rng, size, method), radius)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from dpcvx.actions.families import ActionFamily, BoxCorners
+from dpcvx.actions import ActionFamily, Bounds, family_of_bounds
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
@@ -122,7 +122,8 @@ class Box(Sides):
 
     def action_family(self, minimise: Minimiser) -> ActionFamily:
         plain = self._plain()
-        return super().action_family(minimise) if plain is None else BoxCorners(*plain)
+        family = None if plain is None else family_of_bounds(Bounds(*plain, None, is_simplex=False))
+        return family or super().action_family(minimise)
 
     def entropy_argmin(self, c: Array) -> Array | None:
         plain = self._plain()

@@ -5,14 +5,12 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from dpcvx.actions.families import ActionFamily, PointList
-from dpcvx.actions.paths import Paths
+from dpcvx.actions import ActionFamily, Paths, listed_if_few
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.enumeration import Minimiser
-from dpcvx.sets.shapes.knapsack import LISTED
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts
 
@@ -45,8 +43,7 @@ class Flow(Polytope):
         return Paths(self.tails, self.heads, self.source, self.target)
 
     def action_family(self, minimise: Minimiser) -> ActionFamily:
-        paths = self.paths()
-        return PointList(paths.listed()) if paths.log_count <= LISTED else paths
+        return listed_if_few(self.paths())
 
 
 def _graph(form: ConicSet, size: int) -> tuple[Array, Array, int, int] | None:

@@ -4,13 +4,12 @@ Minimisers and projections need no solver, on leading batch axes. A whole simple
 sizes too.
 """
 
-import math
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from dpcvx.actions.families import ActionFamily, Arms, KSets, PointList
+from dpcvx.actions import ActionFamily, Arms, Bounds, family_of_bounds
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.geometry import Geometry
@@ -22,8 +21,6 @@ from dpcvx.sets.shapes.columns import Columns, coordinate_bounds
 from dpcvx.sets.shapes.measure import Measure, exact
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts
-
-LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
 
 
 class Knapsack(Polytope):
@@ -68,15 +65,15 @@ class Knapsack(Polytope):
             return None
         return cls(facts.geometry, facts.layout, columns, *bounded)
 
-    def _plain(self) -> tuple[Array, Array, float] | None:
-        """(lower, upper, total) where it reads lower <= x <= upper, sum x = total."""
+    def _plain(self) -> Bounds | None:
+        """The set as bounds where it reads lower <= x <= upper, sum x = total."""
         scale = self._columns.scale
         if scale is None:
             return None
         weights = self._a / scale
         if weights[0] <= 0 or np.ptp(weights) > 1e-14 * weights[0]:
             return None
-        return scale * self._lower, scale * self._upper, self._beta / float(weights[0])
+        return Bounds(scale * self._lower, scale * self._upper, self._beta / float(weights[0]), self.is_simplex)
 
     def argmin(self, c: Array) -> Array:
         c = self._columns.pull(c)
@@ -127,21 +124,17 @@ class Knapsack(Polytope):
         return np.asarray(v + share * (target - v))
 
     def action_family(self, minimise: Minimiser) -> ActionFamily:
-        """The k-sets of n things, where all entries lie between 0 and one bound and the sum is k times it."""
         plain = self._plain()
-        if plain is None:
-            return super().action_family(minimise)
-        lower, upper, total = plain
-        k = total / upper[0]
-        capped = not lower.any() and np.ptp(upper) <= 1e-14 * upper[0] and abs(k - round(k)) <= 1e-12 * k
-        if not capped or not 0 < round(k) < self.layout.size:
-            return super().action_family(minimise)
-        sets = KSets(self.layout.size, round(k), float(upper[0]))
-        return PointList(sets.listed()) if sets.log_count <= LISTED else sets
+        family = None if plain is None else family_of_bounds(plain)
+        return family or super().action_family(minimise)
+
+    def arms(self) -> Arms | None:
+        plain = self._plain()
+        return None if plain is None else Arms.of_bounds(plain)
 
     def entropy_argmin(self, c: Array) -> Array | None:
         plain = self._plain()
-        return None if plain is None else clipped_exponentials(*plain, c)
+        return None if plain is None else clipped_exponentials(plain.lower, plain.upper, plain.total, c)
 
 
 class Simplex(Knapsack):
@@ -170,13 +163,6 @@ class Simplex(Knapsack):
     def interval(self, x: Array) -> tuple[Array, Array]:
         slip = 1e-15 * self.total * np.abs(x).max(axis=-1)
         return self.total * x.min(axis=-1) - slip, self.total * x.max(axis=-1) + slip
-
-    def action_family(self, minimise: Minimiser) -> ActionFamily:
-        return self.arms() or super().action_family(minimise)
-
-    def arms(self) -> Arms | None:
-        plain = self._plain()
-        return None if plain is None else Arms(self.layout.size, plain[2])
 
     def entropy_argmin(self, c: Array) -> Array | None:
         weights = np.exp(c.min(axis=-1, keepdims=True) - c)

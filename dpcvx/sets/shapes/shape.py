@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dpcvx.actions.families import ActionFamily, Arms, PointList
+from dpcvx.actions import ActionFamily, Arms, PointList
 from dpcvx.arrays import Array, Bools
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet

@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.actions.families import drawn
 from dpcvx.actions.optimal_design import optimal_design
+from dpcvx.actions.weights import drawn
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
 from dpcvx.learners.bandits.bandit import Bandit
-from dpcvx.learners.bandits.rounded_feedback import bias_cost
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
@@ -125,7 +124,11 @@ class ExploredGradients(Bandit):
         T, eta = self.horizon, self.learning_rate
         return self.regularizer.range / eta + eta * T * self._squares / 2 + self.mixing * self.sizes.variation * T
 
-    def _play(self) -> Array:
+    def rounding_cost(self, error: float) -> float:
+        """|E r <Sigma^+ a, q - u>| <= h (E |Sigma^+ a|^2)^(1/2) |q - u|, by Cauchy and Schwarz."""
+        return error * self.horizon * math.sqrt(self.design.spread) * 2 * self.sizes.radius
+
+    def _draw_action(self) -> Array:
         X, design = self.decision_set, self.design
         explores = (self._rng.random(self.leading) < self.mixing)[..., None]
         index = drawn(np.broadcast_to(design.weights, (*self.leading, len(design.weights))), self._rng)
@@ -135,11 +138,12 @@ class ExploredGradients(Bandit):
             point = self._arms.actions(drawn(np.maximum(point, 0.0), self._rng))
         return X.unflatten(np.where(explores, design.points[index], point))
 
-    def _take(self, value: Any) -> Array:
+    def _after(self, value: Any) -> Array:
         return np.asarray(self._estimates + value[..., None] * self._measure)
 
-    def _own(self) -> dict[str, Any]:
-        return {"learning_rate": self._given_rate, "design": self.design}
+    def _settings(self) -> dict[str, Any]:
+        own = {"learning_rate": self._given_rate, "design": self.design}
+        return {**super()._settings(), "decision_set": self.decision_set, **own}
 
     def _details(self) -> list[str]:
         explored = f"{self.mixing:.6g} of all rounds, {len(self.design.points)} points"
@@ -147,9 +151,3 @@ class ExploredGradients(Bandit):
             f"  tuning           learning rate {self.learning_rate:.6g}, noise scale {self.noise_scale:.6g}",
             f"  exploration      {explored}",
         ]
-
-
-@bias_cost.register
-def _(learner: ExploredGradients, error: float) -> float:
-    """|E r <Sigma^+ a, q - u>| <= h (E |Sigma^+ a|^2)^(1/2) |q - u|, by Cauchy and Schwarz."""
-    return error * learner.horizon * math.sqrt(learner.design.spread) * 2 * learner.sizes.radius

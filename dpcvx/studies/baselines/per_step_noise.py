@@ -95,7 +95,7 @@ class PerStepNoise(Player):
     def rounds(self) -> int:
         return self._released.rounds
 
-    def _decide(self) -> Array:
+    def _choose(self) -> Array:
         if self.rounds >= self.horizon:
             raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
         return self.regularizer.argmin(self.loss_set.unflatten(self.learning_rate * self._released.total))

@@ -10,7 +10,7 @@ from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
 from dpcvx import Exp2, simulate
-from dpcvx.actions.families import Arms, BoxCorners, KSets, PointList
+from dpcvx.actions import Arms, BoxCorners, KSets, PointList
 from dpcvx.errors import HorizonError, ProtocolError, UnsupportedConeError
 from dpcvx.learners.bandits.action_set import ActionSet
 from dpcvx.learners.bandits.exp2_tuning import TUNINGS, Game

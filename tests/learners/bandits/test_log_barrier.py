@@ -95,7 +95,7 @@ def test_estimate_is_unbiased():
     mean = np.zeros(5)
     for arm in range(5):
         learner._arm = np.array(arm)
-        moved = (learner._take(np.float64(loss[arm])).inverse - known.inverse) / learner.learning_rate
+        moved = (learner._after(np.float64(loss[arm])).inverse - known.inverse) / learner.learning_rate
         mean += moved / known.inverse[arm]
     assert np.allclose(mean - mean[0], loss - loss[0], atol=1e-7)  # costs are kept up to a constant
 

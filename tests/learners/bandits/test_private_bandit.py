@@ -17,7 +17,6 @@ from dpcvx import CheckpointError, HorizonError, LossSet, OracleError, ProtocolE
 from dpcvx.experiments.losses import GENERATORS
 from dpcvx.learners.bandits.choice import private_bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
-from dpcvx.learners.bandits.rounded_feedback import bias_cost
 from dpcvx.learners.bandits.scrible import SCRiBLe
 from dpcvx.privacy.noise import SecureSource
 
@@ -186,7 +185,7 @@ def test_the_bound_is_the_batch_times_that_of_the_learner_on_the_grid():
     X, Y, T, B, epsilon = ds.simplex(4), box_losses(4), 10**5, 3, 2.0
     private = PrivateBandit(SCRiBLe(X, Y, T), epsilon, batch=B)
     inner = SCRiBLe(X, Y, -(-T // B), noise_scale=2 / (B * epsilon))
-    rounding = bias_cost(inner, private.certificate.grid / 2)
+    rounding = inner.rounding_cost(private.certificate.grid / 2)
     assert private.uncapped_bound == pytest.approx(B * (inner.uncapped_bound + rounding), rel=1e-5)
     bound = private.regret_bound
     assert bound.learning == pytest.approx(SCRiBLe(X, Y, T).uncapped_bound)

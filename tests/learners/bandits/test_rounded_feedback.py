@@ -8,7 +8,7 @@ from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
 from dpcvx import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe
-from dpcvx.learners.bandits.rounded_feedback import bias_cost, rounded_bound
+from dpcvx.learners.bandits.rounded_feedback import rounded_bound
 from dpcvx.learners.bandits.scrible import FAR
 from dpcvx.privacy.feedback import SecureFeedback, feedback_grid
 
@@ -48,7 +48,7 @@ def test_the_bias_of_exp2_is_within_its_bound(actions):
     """The worst signs of the rounding for every comparator, by enumeration."""
     learner = Exp2(actions, box_losses(actions.shape[1]), 1000, noise_scale=1.0)
     gamma, weights = learner.mixing, learner.exploration.weights
-    allowed, worst = bias_cost(learner, 1.0) / 1000, 0.0
+    allowed, worst = learner.rounding_cost(1.0) / 1000, 0.0
     for scale in (0.0, 1.0, 5.0, 30.0):
         scores = scale * np.random.default_rng(1).normal(size=actions.shape[1]) @ actions.T
         q = np.exp(scores - scores.max())
@@ -92,8 +92,8 @@ def test_the_bound_counts_the_grid_and_hardly_grows():
             inner, grid = private._learner, private.certificate.grid
             plain = batch * inner.uncapped_bound
             added = private.uncapped_bound - plain
-            assert batch * bias_cost(inner, grid / 2) * 0.999 - 1e-9 <= added <= 1e-4 * plain
-            assert bias_cost(inner, grid / 2) >= T / batch * grid
+            assert batch * inner.rounding_cost(grid / 2) * 0.999 - 1e-9 <= added <= 1e-4 * plain
+            assert inner.rounding_cost(grid / 2) >= T / batch * grid
     coarse = rounded_bound(inner, 10.0, magnitude=1.0, step=0.5, noise=2.0)
     assert coarse == pytest.approx(10 * 1.25**4 * 1.25**2 + 0.5 * inner.horizon)
     assert rounded_bound(inner, math.inf, magnitude=1.0, step=0.5, noise=2.0) == math.inf

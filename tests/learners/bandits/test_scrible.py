@@ -14,6 +14,7 @@ import decision_sets as ds
 import dpcvx
 from dpcvx import DecisionSet, HorizonError, LossSet, ProtocolError, UnsupportedConeError, simulate
 from dpcvx.experiments.losses import GENERATORS
+from dpcvx.learners.bandits.bandit import Progress
 from dpcvx.learners.bandits.scrible import DECREMENT, EXACT, LARGE, SAMPLING, SCRiBLe, _settle
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
 
@@ -110,8 +111,8 @@ def test_extreme_learning_rates_stay_in_the_set(name, rate, replicas):
 def drawn_estimate(learner, loss):
     """What the learner adds to the sum of estimates after playing against a loss, in coordinates of the chart."""
     X = learner.decision_set
-    actions = X.flatten(learner._play())
-    after = learner._take(actions @ X.flatten(loss))
+    actions = X.flatten(learner._draw_action())
+    after = learner._after(actions @ X.flatten(loss))
     return (after.linear - learner._state.linear)[..., X.geometry.chart.auxiliaries :] / learner.learning_rate
 
 
@@ -142,7 +143,7 @@ def test_the_mean_over_directions_is_the_loss(name):
     play_the_worst(one, 20, looks=20)
     many = SCRiBLe(X, Y, 200, seed=3, replicas=R, learning_rate=1e-9)
     z = np.broadcast_to(one._state.z, (R, X.geometry.chart.size)).copy()
-    many._over = (0, many._state._replace(z=z, factor=X.geometry.chart.factor(z)))
+    many._progress = Progress(0, many._state._replace(z=z, factor=X.geometry.chart.factor(z)))
     loss = np.random.default_rng(2).uniform(-1, 1, X.shape)
     basis = X.geometry.chart.tangent_basis()
     estimates = drawn_estimate(many, loss) @ basis
@@ -165,7 +166,7 @@ def test_every_draw_lies_on_the_ellipsoid_and_its_estimate_has_the_norm_of_the_t
 
 
 def test_flat_sets_have_the_dimension_of_their_affine_hull():
-    assert SCRiBLe(*pair("simplex"), 10, seed=0)._play().shape == (5,)
+    assert SCRiBLe(*pair("simplex"), 10, seed=0)._draw_action().shape == (5,)
     X = ds.simplex(5)
     learner = SCRiBLe(X, box_losses(5), 10**6, seed=0)
     n, nu, T = 4, 4.0, 10**6

@@ -71,7 +71,7 @@ def test_batches_equal_single_points(name):
     assert np.allclose(X.barrier.gradient(points)[1, 2], X.barrier.gradient(points[1, 2]), rtol=1e-7, atol=1e-7)
     assert np.allclose(X.barrier.value(points)[1, 2], X.barrier.value(points[1, 2]))
     assert np.allclose(X.barrier.hessian(points)[1, 2], X.barrier.hessian(points[1, 2]), rtol=1e-6, atol=1e-6)
-    for method in ("sphere", "cholesky", "eigen"):
+    for method in ("direction", "cholesky", "eigen"):
         sample = batch.sample(rng, 4, method)
         assert sample.shape == (4, 2, 3, *X.shape)
         assert all(X.contains(p) for p in sample.reshape(-1, *X.shape))
@@ -96,7 +96,7 @@ def test_directions_have_covariance_identity_over_dim():
     X = DecisionSet(*DECLARED["polytope"]())
     ellipsoid = X.dikin(X.barrier.argmin(np.array([30.0, 5.0, 0.0, -2.0])))
     rng = np.random.default_rng(8)
-    for method in ("sphere", "cholesky", "eigen"):
+    for method in ("direction", "cholesky", "eigen"):
         w = ellipsoid.directions(rng, 400_000, method)
         assert np.allclose((w * w).sum(-1), 1)
         error = X.dim * (w.T @ w) / len(w) - np.eye(X.dim)

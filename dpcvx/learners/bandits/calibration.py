@@ -1,0 +1,91 @@
+"""How much noise the feedback of a batch needs: from what one person can change to a scale, a grid, a certificate."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpcvx.privacy.certificate import Certificate, counted
+from dpcvx.privacy.feedback import Feedback, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
+from dpcvx.privacy.sensitivity import Grid
+from dpcvx.sets.sizes import Sizes
+
+NOISES = ("scalar", "vector")
+_OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The noise on the sum of the feedback of one action, held for a batch of rounds.
+
+    Attributes:
+        sizes: of the decision set and the loss set.
+        epsilon: of one release, for a person in `rounds_per_person` rounds.
+        noise: one of `NOISES`.
+        neighbours: "replace" or "zero-out".
+    """
+
+    sizes: Sizes
+    epsilon: float
+    noise: str
+    neighbours: str
+    rounds_per_person: int
+
+    @cached_property
+    def moved(self) -> float:
+        """How far one person moves the sum of a batch at most.
+
+        Vector noise <Z, x> has deviation sqrt(2) lambda |x|_2, as scalar noise of scale lambda |x|_2 has.
+        """
+        replace, sizes = self.neighbours == "replace", self.sizes
+        one = sizes.feedback_range if replace else sizes.magnitude
+        if self.noise == "vector":
+            size = sizes.loss_set.diameter(1) if replace else sizes.loss_set.radius(1)
+            one = float(size) * sizes.decision_set.norm_bound(2)
+        return self.rounds_per_person * one * _OUTWARD
+
+    def grid(self, batch: int) -> Grid:
+        """The grid on which secure feedback stands."""
+        return feedback_grid(self.sizes.magnitude, batch, self.moved / self.epsilon)
+
+    def scale(self, batch: int) -> float:
+        """The largest scale of the noise on the sum of a batch; rounding its ends adds at most a unit."""
+        return (self.moved + self.rounds_per_person * self.grid(batch).step) / self.epsilon
+
+    def balanced_batch(self, horizon: int) -> int:
+        """The batch B that is best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain."""
+        ratio = math.sqrt(2) * self.moved / (max(self.sizes.magnitude, 1e-300) * self.epsilon)
+        return max(1, round(min(ratio, horizon)))
+
+    def certificate(self, batch: int, *, secure: bool) -> Certificate:
+        """What is promised about the losses where actions are held for a batch; of rounds it says nothing yet."""
+        scale = self.scale(batch)
+        return Certificate(
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            mechanism=f"{self.noise} noise on the feedback of {counted(batch, 'round')}",
+            releases_per_loss=1,
+            terms_per_prefix=1,
+            noise="Laplace",
+            scale=scale,
+            prefix_deviation=math.sqrt(2) * scale,
+            sensitivity=scale * self.epsilon / self.rounds_per_person,
+            sensitivity_norm=1,
+            sensitivity_kind="bound",
+            grid=self.grid(batch).step,
+            secure=secure,
+            horizon=None,
+            rounds=0,
+            notes=() if batch == 1 else (f"actions are held for {batch} rounds: for losses fixed in advance",),
+        )
+
+    def feedback(self, batch: int, rng: np.random.Generator | None) -> Feedback:
+        """What clips, sums and releases the feedback: secure without a generator, a simulation with one."""
+        loss_set, people = self.sizes.loss_set, (self.neighbours, self.rounds_per_person)
+        if rng is None:
+            return SecureFeedback(loss_set, self.epsilon, self.grid(batch), *people)
+        kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
+        return kind(loss_set, self.epsilon, rng, *people)
