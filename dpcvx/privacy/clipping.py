@@ -7,6 +7,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
+from dpcvx.privacy.neighbours import relation_named
 from dpcvx.sets import LossSet
 
 
@@ -26,7 +27,7 @@ class Clipping:
 
     Args:
         loss_set: where they must lie.
-        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0 even where the set excludes it.
+        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0.
         on_violation: "clip" a loss outside the set, or "raise".
         leading: axes before those of a loss, of replicas; a loss without them is taken by all.
     """
@@ -35,7 +36,7 @@ class Clipping:
         if on_violation not in ("clip", "raise"):
             raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set, self.leading = loss_set, leading
-        self.neighbours, self.on_violation = neighbours, on_violation
+        self.neighbours, self.on_violation = relation_named(neighbours), on_violation
         # the ends of a box in the shape of a batch: row by row, clipping would take twice as long
         box = loss_set.box if loss_set.dim == loss_set.size else None
         self._ends = None if box is None else tuple(np.tile(end, (*leading, 1)) for end in box)
@@ -54,10 +55,7 @@ class Clipping:
             clipped: Array = np.minimum(np.maximum(flat, self._ends[0]), self._ends[1])
         else:
             clipped = self.loss_set.clip_vectors(flat)
-        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
-            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
-        return clipped
+        return self.neighbours.kept(flat, clipped)
 
     def _allowed(self, flat: Array) -> bool:
-        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
-        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))
+        return self.neighbours.exempt(flat) or self.loss_set.contains(self.loss_set.unflatten(flat))

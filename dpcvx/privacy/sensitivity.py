@@ -17,18 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.sets import LossSet
-from dpcvx.sets.shapes.bodies import Measure
 
-NEIGHBOURS = ("replace", "zero-out")
 _OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
-
-
-def check_neighbours(neighbours: str) -> str:
-    """Refuse unknown neighbouring relations."""
-    if neighbours not in NEIGHBOURS:
-        raise ValueError(f'neighbours must be "replace" or "zero-out", not {neighbours!r}.')
-    return neighbours
 
 
 @dataclass(frozen=True)
@@ -62,28 +54,20 @@ class Sensitivity:
         return float(self.units) * self.grid.step
 
 
-def one_change(loss_set: LossSet, norm: float, neighbours: str) -> Measure:
-    """How far one loss can move, before rounding: the diameter of the set, or its radius where the other loss is 0."""
-    return loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm)
-
-
-def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Sensitivity:
+def sensitivity(loss_set: LossSet, norm: int, neighbours: Neighbours, grid: Grid) -> Sensitivity:
     """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
-    replace = check_neighbours(neighbours) == "replace"
     if loss_set.box is not None:
         lower, upper = (np.rint(end / grid.step) for end in loss_set.box)
-        width = upper - lower if replace else np.maximum(np.abs(lower), np.abs(upper))
-        return Sensitivity(norm, _whole(width, norm), grid, "exact", False)
-    measure = one_change(loss_set, norm, neighbours)
+        return Sensitivity(norm, _whole(neighbours.width(lower, upper), norm), grid, "exact", False)
+    measure = neighbours.change(loss_set, norm)
     ball = loss_set.centered_ball is not None
     # clipping is exact up to rounding, relative to the size of the set and to where it lies
     entries = loss_set.size if norm == 1 else math.sqrt(loss_set.size)
     size = (float(measure) * _OUTWARD + 1e-12 * float(loss_set.radius(np.inf)) * entries) / grid.step
     if not ball:
         lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
-        moving = int((upper > lower).sum()) if replace else loss_set.size
-        share = 1.0 if replace else 0.5
-        size += share * (moving if norm == 1 else float(np.sqrt(moving)))
+        moving, slip = neighbours.rounded_entries(lower, upper)
+        size += slip * (moving if norm == 1 else float(np.sqrt(moving)))
     units: int | float = int(np.floor(size)) if norm == 1 else size
     return Sensitivity(norm, units, grid, measure.kind, ball)
 

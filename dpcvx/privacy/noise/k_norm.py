@@ -31,14 +31,12 @@ class KNorm(PureLaw):
     def calibrated(cls, releases: Releases, epsilon: float, delta: float) -> Self:
         """K = Y - Y for boxes and balls ("zero-out": the smallest symmetric one around Y), in units of the grid."""
         scale = max(releases.count, 1) * releases.rounds_per_person / epsilon * cls.ROUNDED_UP
-        loss_set, step, replaced = releases.loss_set, releases.grid.step, releases.neighbours == "replace"
+        loss_set, step, width = releases.loss_set, releases.grid.step, releases.neighbours.width
         if loss_set.box is not None:
-            lower, upper = loss_set.box
-            half = upper - lower if replaced else np.maximum(np.abs(lower), np.abs(upper))
-            return cls(scale, tuple(float(h) / step for h in half), "box")
+            return cls(scale, tuple(float(half) / step for half in width(*loss_set.box)), "box")
         ball = loss_set.centered_ball
         if ball is not None and ball[1] == 2:
-            reach = (2 if replaced else 1) * ball[0] / step
+            reach = float(width(-ball[0], ball[0])) / step
             return cls(scale, (reach,) * loss_set.size, "ball")
         raise ValueError("K-norm noise is sampled exactly for boxes and centered Euclidean balls only.")
 
