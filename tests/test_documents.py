@@ -31,9 +31,6 @@ def missing_names(text):
     return [pair for pair in named if not re.search(rf"^{pair[0]}\b.*=", text_of(pair[1]), re.MULTILINE)]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the lists of counters, learners and shapes, and some files, come with their rooms"
-)
 def test_what_the_documents_name_is_there():
     guide = text_of("CONTRIBUTING.md")
     assert missing_paths(guide + text_of("ARCHITECTURE.md")) == []

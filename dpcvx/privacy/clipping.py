@@ -7,6 +7,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
+from dpcvx.privacy.neighbours import relation_named
 from dpcvx.sets import LossSet
 
 
@@ -26,7 +27,7 @@ class Clipping:
 
     Args:
         loss_set: where they must lie.
-        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0 even where the set excludes it.
+        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0.
         on_violation: "clip" a loss outside the set, or "raise".
         leading: axes before those of a loss, of replicas; a loss without them is taken by all.
     """
@@ -35,7 +36,7 @@ class Clipping:
         if on_violation not in ("clip", "raise"):
             raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set, self.leading = loss_set, leading
-        self.neighbours, self.on_violation = neighbours, on_violation
+        self.neighbours, self.on_violation = relation_named(neighbours), on_violation
         self._clip = loss_set.clipper(leading)
 
     def clipped(self, loss: Any) -> Array:
@@ -48,11 +49,7 @@ class Clipping:
         flat = flat_losses(self.loss_set, loss, self.leading)
         if self.on_violation == "raise" and not all(self._allowed(one) for one in flat.reshape(-1, self.loss_set.size)):
             raise LossOutOfSetError("The loss is outside its declared set; nothing was changed.")
-        clipped = self._clip(flat)
-        if self.neighbours == "zero-out":  # the neighbour of a loss is 0, which must stay 0
-            return np.where(flat.any(axis=-1, keepdims=True), clipped, 0.0)
-        return clipped
+        return self.neighbours.kept(flat, self._clip(flat))
 
     def _allowed(self, flat: Array) -> bool:
-        zero = self.neighbours == "zero-out" and not flat.any()  # the neighbour of every loss
-        return zero or self.loss_set.contains(self.loss_set.unflatten(flat))
+        return self.neighbours.exempt(flat) or self.loss_set.contains(self.loss_set.unflatten(flat))

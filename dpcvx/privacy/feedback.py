@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.neighbours import relation_named
 from dpcvx.privacy.noise import Laplace, noise_source
 from dpcvx.privacy.secret import Secret
-from dpcvx.privacy.sensitivity import Grid, check_neighbours, one_change
+from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets import LossSet
 from dpcvx.storage.process import ProcessGuard
 
@@ -61,20 +62,15 @@ class Feedback(ABC):
         self, loss_set: LossSet, epsilon: float, neighbours: str = "replace", rounds_per_person: int = 1
     ) -> None:
         self.loss_set, self.epsilon = loss_set, epsilon
-        self.neighbours = check_neighbours(neighbours)
+        self.neighbours = relation_named(neighbours)
         self.rounds_per_person = rounds_per_person
 
     def _ends(self, action: Array) -> tuple[Array, Array]:
-        low, high = self.loss_set.ranges(action)
-        if self.neighbours == "zero-out":
-            return np.minimum(low, 0.0), np.maximum(high, 0.0)
-        return low, high
+        return self.neighbours.interval(*self.loss_set.ranges(action))
 
     def moved(self, interval: Interval) -> Any:
         """How far one person moves the sum of an action with this interval."""
-        low, high = interval
-        one = high - low if self.neighbours == "replace" else np.maximum(-low, high)
-        return self.rounds_per_person * one
+        return self.rounds_per_person * self.neighbours.width(*interval)
 
     @abstractmethod
     def interval(self, action: Array) -> Interval:
@@ -173,7 +169,7 @@ class VectorFeedback(SimulatedFeedback):
     @property
     def scale(self) -> float:
         """Of each entry of Z."""
-        return self.rounds_per_person * float(one_change(self.loss_set, 1, self.neighbours)) / self.epsilon
+        return self.rounds_per_person * float(self.neighbours.change(self.loss_set, 1)) / self.epsilon
 
     def release(self, total: Any, action: Array, interval: Interval) -> Any:
         noise = self._rng.laplace(0.0, self.scale, action.shape) * action

@@ -12,9 +12,10 @@ import numpy as np
 
 from dpcvx.arguments import positive, share, whole
 from dpcvx.privacy.counters import COUNTERS, Counter, default_counters, paper_counter
+from dpcvx.privacy.neighbours import Neighbours, relation_named
 from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, noise_source
 from dpcvx.privacy.prefix_noise import PrefixNoise
-from dpcvx.privacy.sensitivity import Grid, Sensitivity, check_neighbours, choose_grid, one_change, sensitivity
+from dpcvx.privacy.sensitivity import Grid, Sensitivity, choose_grid, sensitivity
 from dpcvx.sets import LossSet
 
 
@@ -45,8 +46,10 @@ class Plan:
         allowed = self.epsilon if self.rho is None else self.rho
         return noise_source(self.law, size, rng, count=self.touches, moved=self.moved, allowed=allowed)
 
-    def deviation(self, items: int | None = None) -> float:
-        """Standard deviation of one coordinate of the prefix of so many items, by default the worst, in loss units."""
+    def deviation(self, items: int) -> float:
+        """Standard deviation of one coordinate of the prefix of so many items, in the units of the loss."""
+        if self.counter.constant:
+            return self.prefix_deviation
         return _deviation(self.counter, self.law, self.grid, self.horizon, items)
 
     @property
@@ -66,7 +69,7 @@ class Wish:
     horizon: int
     epsilon: float
     delta: float
-    neighbours: str
+    neighbours: Neighbours
     rounds_per_person: int
     paper: bool  # whether the scale is the paper's
 
@@ -104,7 +107,7 @@ def plan(
     if calibration not in ("exact", "paper"):
         raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
     wish = Wish(
-        loss_set, horizon, epsilon, delta, check_neighbours(neighbours), rounds_per_person, calibration == "paper"
+        loss_set, horizon, epsilon, delta, relation_named(neighbours), rounds_per_person, calibration == "paper"
     )
     law = LAWS[noise] if noise else next(law for law in LAWS.values() if law.accepts(delta))
     counters = [COUNTERS[counter]] if counter else _unnamed(wish, law)
@@ -142,7 +145,7 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
 def _exposed(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -> tuple[Releases, Sensitivity]:
     """What the noise must hide, on a grid that holds losses and noise, and the sensitivity of one rounded loss."""
     Y, people = wish.loss_set, wish.rounds_per_person
-    noise = float(one_change(Y, law.norm, wish.neighbours)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
+    noise = float(wish.neighbours.change(Y, law.norm)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
     grid = choose_grid(Y, wish.horizon, noise)
     one = sensitivity(Y, law.norm, wish.neighbours, grid)
     largest = float(Y.radius(np.inf)) / grid.step + 1

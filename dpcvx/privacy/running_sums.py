@@ -89,7 +89,7 @@ class RunningSums(ABC):
 
     @property
     def neighbours(self) -> str:
-        return self.clipping.neighbours
+        return self.clipping.neighbours.key
 
     @property
     def rounds(self) -> int:

@@ -16,17 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.sets import LossSet
-from dpcvx.sets.shapes import Measure
-
-NEIGHBOURS = ("replace", "zero-out")
-
-
-def check_neighbours(neighbours: str) -> str:
-    """Refuse unknown neighbouring relations."""
-    if neighbours not in NEIGHBOURS:
-        raise ValueError(f'neighbours must be "replace" or "zero-out", not {neighbours!r}.')
-    return neighbours
 
 
 @dataclass(frozen=True)
@@ -60,15 +51,9 @@ class Sensitivity:
         return float(self.units) * self.grid.step
 
 
-def one_change(loss_set: LossSet, norm: float, neighbours: str) -> Measure:
-    """How far one loss can move, before rounding: the diameter of the set, or its radius where the other loss is 0."""
-    return loss_set.diameter(norm) if neighbours == "replace" else loss_set.radius(norm)
-
-
-def sensitivity(loss_set: LossSet, norm: int, neighbours: str, grid: Grid) -> Sensitivity:
+def sensitivity(loss_set: LossSet, norm: int, neighbours: Neighbours, grid: Grid) -> Sensitivity:
     """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
-    from_zero = check_neighbours(neighbours) == "zero-out"
-    change = loss_set.grid_change(norm, grid.step, from_zero=from_zero)
+    change = loss_set.grid_change(norm, grid.step, from_zero=neighbours.to_zero)
     return Sensitivity(norm, change.units, grid, change.kind, change.toward_zero)
 
 

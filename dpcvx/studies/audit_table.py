@@ -17,10 +17,11 @@ from dpcvx.privacy.audit import bits
 from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, audit
-from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import Maker, prefix_outputs
 from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
+from dpcvx.privacy.audit.worst_case import worst_neighbours
 from dpcvx.privacy.counters import COUNTERS, Counter, Toeplitz
+from dpcvx.privacy.neighbours import RELATIONS
 from dpcvx.privacy.noise import LAWS, Law
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import LossSet
@@ -115,7 +116,7 @@ def secure(*arguments: Any, **settings: Any) -> Maker:
 
 def shipped_cases(samples: int, secure_samples: int) -> Iterator[Case]:
     """Every counter with every law that it goes with, under both neighbouring relations, simulated and secure."""
-    for neighbours in ("replace", "zero-out"):
+    for neighbours in RELATIONS:
         for law in LAWS.values():
             for counter in COUNTERS.values():
                 if counter.refusal(law) is None:

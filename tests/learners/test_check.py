@@ -5,7 +5,6 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from dpcvx.checkpoints.checkpoint import Lineage
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
@@ -24,6 +23,7 @@ from dpcvx import (
     check_learner,
     private_bandit,
 )
+from dpcvx.checkpoints import Lineage
 from dpcvx.learners.check import PROPERTIES
 from dpcvx.learners.check.interruption import Steps
 from dpcvx.studies.baselines import ExploredGradients, PerStepNoise

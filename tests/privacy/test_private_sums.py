@@ -13,6 +13,7 @@ from scipy.stats import chi2
 
 from dpcvx import HorizonError, LossOutOfSetError, LossSet, ProtocolError
 from dpcvx.privacy import PrivateSums, compose, plan
+from dpcvx.privacy.neighbours import RELATIONS
 from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
 from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
 
@@ -38,7 +39,7 @@ LOSS_SETS = dict(_loss_sets())
 @pytest.mark.parametrize("exponent", [-3, -6, -20])
 def test_rounded_losses_never_move_further_than_the_certified_sensitivity(name, neighbours, exponent):
     Y, grid, rng = LOSS_SETS[name], Grid(exponent), np.random.default_rng(1)
-    one, two = (sensitivity(Y, norm, neighbours, grid) for norm in (1, 2))
+    one, two = (sensitivity(Y, norm, RELATIONS[neighbours], grid) for norm in (1, 2))
     ends = [Y.argmin(rng.standard_normal(4)) for _ in range(60)]
     losses = np.array([*ends, *(Y.clip(Y.center + rng.standard_normal(4)) for _ in range(60))])
     units = grid.round(losses, one.toward_zero)
@@ -51,9 +52,9 @@ def test_rounded_losses_never_move_further_than_the_certified_sensitivity(name, 
 
 def test_boxes_and_centered_balls_pay_nothing_for_rounding():
     grid = Grid(-10)
-    assert sensitivity(LOSS_SETS["unit box"], 1, "replace", grid).value == 4.0
-    assert sensitivity(LOSS_SETS["ball"], 2, "replace", grid).value == pytest.approx(1.4, rel=1e-8)
-    general = sensitivity(LOSS_SETS["simplex"], 1, "replace", grid)
+    assert sensitivity(LOSS_SETS["unit box"], 1, RELATIONS["replace"], grid).value == 4.0
+    assert sensitivity(LOSS_SETS["ball"], 2, RELATIONS["replace"], grid).value == pytest.approx(1.4, rel=1e-8)
+    general = sensitivity(LOSS_SETS["simplex"], 1, RELATIONS["replace"], grid)
     assert general.value == pytest.approx(2 + 4 * 2**-10, abs=2**-10)
 
 

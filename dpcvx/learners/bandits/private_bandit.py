@@ -28,7 +28,7 @@ from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Interval
-from dpcvx.privacy.sensitivity import check_neighbours
+from dpcvx.privacy.neighbours import relation_named
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 
@@ -94,7 +94,7 @@ class PrivateBandit(Player):
         self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
         self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
         self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
-        self.noise, self.neighbours = noise, check_neighbours(neighbours)
+        self.noise, self.neighbours = noise, relation_named(neighbours).key
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.neighbours, self.rounds_per_person)

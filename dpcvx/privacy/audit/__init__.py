@@ -3,8 +3,8 @@
 from dpcvx.privacy.audit.evidence import View
 from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, Sampler, audit
-from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import learner_outputs, node_outputs, prefix_outputs
+from dpcvx.privacy.audit.worst_case import worst_neighbours
 
 __all__ = [
     "AuditResult",

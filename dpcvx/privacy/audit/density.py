@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcvx.privacy.audit.likelihood import evidence_of
-from dpcvx.privacy.audit.neighbours import worst_neighbours
 from dpcvx.privacy.audit.outputs import Maker
+from dpcvx.privacy.audit.worst_case import worst_neighbours
 from dpcvx.privacy.mechanism import Mechanism
 
 _TOLERANCE = 1e-9  # relative; scales and norms are rounded
@@ -57,6 +57,6 @@ def certify(make: Maker, *, claim: float, delta: float = 0.0, padding: bool = Fa
 def _rounded_distance(mechanism: Mechanism) -> float:
     """How far apart the worst neighbouring losses are once clipped and rounded; a right plan says no less."""
     grid, one = mechanism.plan.grid, mechanism.plan.sensitivity
-    ends = worst_neighbours(mechanism.loss_set, 1, mechanism.clipping.neighbours, norm=one.norm)
+    ends = worst_neighbours(mechanism.loss_set, 1, mechanism.clipping.neighbours.key, norm=one.norm)
     first, second = (grid.round(mechanism.clipping.clipped(end[0]), one.toward_zero) for end in ends)
     return float(np.linalg.norm((first - second).astype(float), one.norm))

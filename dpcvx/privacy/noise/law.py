@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets import LossSet
 
@@ -46,7 +47,7 @@ class Releases:
     moved: float
     rounds_per_person: int
     loss_set: LossSet
-    neighbours: str
+    neighbours: Neighbours
     grid: Grid
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.privacy.sensitivity import check_neighbours
+from dpcvx.privacy.neighbours import Neighbours, relation_named
 from dpcvx.sets import LossSet
 
 _CORNERS = 6  # up to so many coordinates all sign vectors are tried, beyond it some of them
@@ -31,18 +31,18 @@ def worst_neighbours(
     zero = np.zeros(loss_set.size)
     rest = zero if loss_set.contains(loss_set.unflatten(zero)) else loss_set.flatten(loss_set.center)
     streams = np.tile(rest, (2, horizon, 1))
-    streams[:, item - 1] = _ends(loss_set, check_neighbours(neighbours) == "replace", norm)
+    streams[:, item - 1] = _ends(loss_set, relation_named(neighbours), norm)
     return loss_set.unflatten(streams[0]), loss_set.unflatten(streams[1])
 
 
-def _ends(loss_set: LossSet, replace: bool, norm: int) -> Array:
+def _ends(loss_set: LossSet, neighbours: Neighbours, norm: int) -> Array:
     """The two losses of the round that differs, (2, size): ascent on the distance from many directions."""
     best, ends = -1.0, np.zeros((2, loss_set.size))
     for start in _directions(loss_set.size):
         direction = start
         for _ in range(_ASCENTS):
             high = _extreme(loss_set, direction)
-            low = _extreme(loss_set, -direction) if replace else np.zeros(loss_set.size)
+            low = np.zeros(loss_set.size) if neighbours.to_zero else _extreme(loss_set, -direction)
             distance = float(np.linalg.norm(high - low, norm))
             if distance <= best * (1 + 1e-12):
                 break
