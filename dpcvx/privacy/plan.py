@@ -123,7 +123,7 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
     """The plan for one counter and one law."""
     _check_together(wish, counter, law)
     touches, terms = counter.structure(wish.horizon, law.norm)
-    releases, one = _exposed(wish, counter, law, touches)
+    releases, one = _to_hide(wish, counter, law, touches)
     noise, spent = _paper_noise(wish, law, releases) if wish.paper else _exact_noise(wish, law, releases)
     return Plan(
         counter=counter,
@@ -142,7 +142,7 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
     )
 
 
-def _exposed(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -> tuple[Releases, Sensitivity]:
+def _to_hide(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -> tuple[Releases, Sensitivity]:
     """What the noise must hide, on a grid that holds losses and noise, and the sensitivity of one rounded loss."""
     Y, people = wish.loss_set, wish.rounds_per_person
     noise = float(wish.neighbours.change(Y, law.norm)) * people * law.per_unit(touches, wish.epsilon, wish.delta)

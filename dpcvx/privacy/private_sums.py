@@ -67,7 +67,7 @@ class PrivateSums(RunningSums):
     ) -> None:
         if replicas is not None and seed is None:
             raise ValueError("replicas are for simulation; give a seed.")
-        self.rounds_per_person = rounds_per_person
+        self.secure, self.rounds_per_person = seed is None, rounds_per_person
         self.settings: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,
@@ -98,21 +98,14 @@ class PrivateSums(RunningSums):
         return self._epoch.mechanism.rounded(clipped)
 
     def update(self, loss: Any) -> None:
-        self._check_process()
-        super().update(loss)
-
-    def _check_process(self) -> None:
         if self.secure:
             self._guard.check()
+        super().update(loss)
 
     def __copy__(self) -> "PrivateSums":
         if self.secure:
             raise copy.Error("Secure sums cannot be copied: the same private state would be released twice.")
         return copy.deepcopy(self)
-
-    @property
-    def secure(self) -> bool:
-        return self._rng is None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -126,7 +119,8 @@ class PrivateSums(RunningSums):
 
     @property
     def prefix(self) -> Array:
-        self._check_process()
+        if self.secure:
+            self._guard.check()
         return self.loss_set.unflatten(self._epoch.counter.prefix * self.plan.grid.step)
 
     @property
