@@ -3,6 +3,7 @@
 A block is one single cone of a stack: a run of consecutive rows.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,7 +37,7 @@ class Product:
         self.cones = tuple(cone for cone in cones if cone.count)
         ends = np.cumsum([0, *(cone.size for cone in self.cones)])
         self.slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
-        self._starts = ends[:-1]
+        self._starts = [rows.start for rows in self.slices]
         self.size = int(ends[-1])
         self.nu = float(sum(cone.nu for cone in self.cones))
 
@@ -121,44 +122,39 @@ class Product:
             s: the slack.
             marked: the rows of the blocks that are looked at, all rows of a block or none.
         """
-        for cone, rows, own in self._touched(np.flatnonzero(marked), s[marked]):
-            stretched = own + 1e-9 * np.abs(own).max() * cone.identity()
-            if own.any() and not cone.interior(stretched):
+        for stack, k, rows, own in self._touched(np.flatnonzero(marked), s[marked]):
+            cone = stack.take([k])
+            if own.any() and not cone.interior(own + 1e-9 * np.abs(own).max() * cone.identity()):
                 return rows
         return None
 
     def recedes(self, rows: Array, values: Array) -> bool:
         """Whether the direction with these values in these rows, zero elsewhere, lies in the closed cone."""
-        return all(cone.recedes(d) for cone, _, d in self._touched(rows, values))
+        return all(cone.recedes(d) for cone, _, _, d in self._touched(rows, values))
 
     def run_off(self, rows: Array, values: Array) -> RunOff:
         """What is left of the blocks when the slack may run off along the direction with these values in these rows."""
         freed: list[int] = []
         remaining: list[int] = []
-        for cone, span, d in self._touched(rows, values):
-            left = cone.remainder(d)
+        for cone, k, span, d in self._touched(rows, values):
+            left = cone.take([k]).remainder(d)
             if left is None:
                 return RunOff(tuple(freed), tuple(remaining), stuck=span)
             freed.extend(range(span.start, span.stop))
             remaining.extend(span.start + i for i in left)
         return RunOff(tuple(freed), tuple(remaining))
 
-    def _touched(self, rows: Array, values: Array) -> Iterator[tuple[Cone, slice, Array]]:
-        """Each block that holds one of the rows, by itself, with its rows and its own part of the direction."""
-        if not len(rows):
-            return
-        order = np.argsort(rows)
-        rows, values = rows[order], values[order]
-        stack = np.searchsorted(self._starts, rows, side="right") - 1
-        size = np.array([cone.block for cone in self.cones])[stack]
-        number = (rows - self._starts[stack]) // size
-        first = self._starts[stack] + number * size
-        for begin, end in pairwise([*np.flatnonzero(np.diff(first, prepend=-1)), len(rows)]):
-            cone = self.cones[stack[begin]].take([int(number[begin])])
-            span = slice(int(first[begin]), int(first[begin]) + cone.block)
-            own = np.zeros(cone.block)
-            own[rows[begin:end] - span.start] = values[begin:end]
-            yield cone, span, own
+    def _touched(self, rows: Array, values: Array) -> list[tuple[Cone, int, slice, Array]]:
+        """Each block that holds one of the rows: stack, number in the stack, rows, and its part of the direction."""
+        found: dict[int, tuple[Cone, int, slice, Array]] = {}
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            at = bisect_right(self._starts, row) - 1
+            cone = self.cones[at]
+            number, offset = divmod(row - self._starts[at], cone.block)
+            if row - offset not in found:
+                found[row - offset] = cone, number, slice(row - offset, row - offset + cone.block), np.zeros(cone.block)
+            found[row - offset][3][offset] = value
+        return [found[first] for first in sorted(found)]
 
     # the barrier
 
