@@ -4,18 +4,18 @@ from dpcvx.sets.shapes.box import Box, Point
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
 from dpcvx.sets.shapes.flow import Flow
 from dpcvx.sets.shapes.hull import Hull
-from dpcvx.sets.shapes.knapsack import Knapsack, Simplex
 from dpcvx.sets.shapes.matrix_ball import MatrixBall
 from dpcvx.sets.shapes.measure import Measure
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts, GridChange, Shape
+from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
 
 SHAPES: tuple[type[Shape], ...] = (  # the first that fits is taken; the last fits every set
     Point,
     Box,
     Simplex,
-    Knapsack,
+    CappedSimplex,
     EuclideanBall,
     FlatBall,
     NormBall,

@@ -14,7 +14,7 @@ from geometry_checks import Judge
 from dpcvx import DecisionSet, DeclarationError, OracleError
 from dpcvx.sets.shapes.box import Box
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
-from dpcvx.sets.shapes.knapsack import Knapsack, Simplex
+from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
 
 CASES = 7  # of each oracle on each of 31 sets: more than 200, of which the quick tests take some
 
@@ -117,7 +117,7 @@ def test_closed_forms_are_recognised_however_they_are_written():
     form = DecisionSet(y, [cp.sum(y) == 2.5]).recognised
     assert isinstance(form, Simplex)
     capped = DecisionSet(y, [cp.sum(y) == 2, y <= 1]).recognised
-    assert isinstance(capped, Knapsack) and not capped.is_simplex
+    assert isinstance(capped, CappedSimplex) and not capped.is_simplex
     for constraints in ([cp.abs(x) <= 1], [cp.norm_inf(x) <= 1], [x <= 1, x >= -1], [cp.max(x) <= 1, cp.min(x) >= -1]):
         assert isinstance(DecisionSet(x, constraints).recognised, Box)
     shifted = (

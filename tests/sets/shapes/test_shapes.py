@@ -14,10 +14,10 @@ from dpcvx.sets.shapes.box import Box, Point
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
 from dpcvx.sets.shapes.flow import Flow
 from dpcvx.sets.shapes.hull import Hull
-from dpcvx.sets.shapes.knapsack import Knapsack, Simplex
 from dpcvx.sets.shapes.matrix_ball import MatrixBall
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.polytope import Polytope
+from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
 
 NORMS = (1, 1.5, 2, 4, np.inf)
 
@@ -48,9 +48,9 @@ SETS = {
     "box": (Box, lambda: _with(3, lambda x: [x >= [-1, 0, 2], x <= [1, 0.5, 5]])),
     "box of symmetric matrices": (Box, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [x >= -1, x <= 2])),
     "simplex": (Simplex, lambda: _with(4, lambda x: [x >= 0, cp.sum(x) == 2.5])),
-    "capped simplex": (Knapsack, lambda: _with(4, lambda x: [x >= 0, x <= 1, cp.sum(x) == 2])),
+    "capped simplex": (CappedSimplex, lambda: _with(4, lambda x: [x >= 0, x <= 1, cp.sum(x) == 2])),
     "box with a fixed entry": (Polytope, lambda: _with(3, lambda x: [x[:2] >= -1, x[:2] <= 2, x[2] == 3])),
-    "knapsack": (Knapsack, lambda: _with(4, lambda x: [x >= -1, x <= 2, np.array([1.0, 2, -1, 0]) @ x == 0.5])),
+    "knapsack": (CappedSimplex, lambda: _with(4, lambda x: [x >= -1, x <= 2, np.array([1.0, 2, -1, 0]) @ x == 0.5])),
     "ball": (EuclideanBall, lambda: _with(3, lambda x: [cp.norm2(x - np.array([1.0, 0, -2])) <= 2])),
     "centered ball": (EuclideanBall, lambda: _with(3, lambda x: [cp.norm2(x) <= 2])),
     "flat ball": (FlatBall, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [cp.norm(x - 1, "fro") <= 2])),

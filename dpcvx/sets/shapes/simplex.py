@@ -1,4 +1,4 @@
-"""Knapsacks { lower <= v <= upper, a'v = beta }: simplices, scaled and capped simplices.
+"""Simplices, scaled and capped: { lower <= v <= upper, a'v = beta }.
 
 Minimisers and projections need no solver, on leading batch axes. A whole simplex { x >= 0, sum x = total } knows its
 sizes too.
@@ -23,7 +23,7 @@ from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts
 
 
-class Knapsack(Polytope):
+class CappedSimplex(Polytope):
     """Bounds on single coordinates and one equality.
 
     Attributes:
@@ -137,7 +137,7 @@ class Knapsack(Polytope):
         return None if plain is None else clipped_exponentials(plain.lower, plain.upper, plain.total, c)
 
 
-class Simplex(Knapsack):
+class Simplex(CappedSimplex):
     """The whole simplex { x >= 0, sum x = total }."""
 
     @classmethod
