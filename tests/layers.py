@@ -21,6 +21,7 @@ Layers = Sequence[Sequence[str]]
 # row do not know each other.
 LAYERS: Layers = (
     ("dpcvx.version", "dpcvx.errors", "dpcvx.arrays", "dpcvx.arguments", "dpcvx.markup"),
+    ("dpcvx.streams",),
     ("dpcvx.storage", "dpcvx.barriers", "dpcvx.actions", "dpcvx.sets.layout", "dpcvx.sets.sparse_rows"),
     ("dpcvx.sets.solvers",),
     ("dpcvx.sets.conic",),

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx.arguments import share, whole
 from dpcvx.arrays import Array
+from dpcvx.streams import stream
 
 _DRAWS = 1000  # samples of the bootstrap
 
@@ -57,7 +58,7 @@ def fit_exponent(
     """
     at = np.asarray(sizes, dtype=float)
     rows = [np.asarray(sample, dtype=float).ravel() for sample in samples]
-    level, rng = share(level, "level"), np.random.default_rng(whole(seed, "seed", at_least=0))
+    level, rng = share(level, "level"), stream(whole(seed, "seed", at_least=0), "fit_exponent")
     _check(at, rows)
     means = np.array([row.mean() for row in rows])
     for size, mean in zip(at, means, strict=True):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.streams import stream
 
 
 class Replicas:
@@ -46,9 +47,13 @@ def players(learner: Any, replicas: int, seed: int) -> tuple[Any, Any]:
         ValueError: where the learner is neither.
     """
     if hasattr(learner, "simulated"):
-        return learner, learner.simulated(replicas, seed)
+        return learner, learner.simulated(replicas, _seeds(seed, 1)[0])
     if not callable(learner):
         raise ValueError(f"learner must have a method simulated(replicas, seed) or be a function, not {learner!r}.")
-    children = np.random.SeedSequence(seed).spawn(replicas)
-    made = [learner(int(child.generate_state(1, np.uint64)[0])) for child in children]
+    made = [learner(each) for each in _seeds(seed, replicas)]
     return made[0], Replicas(made)
+
+
+def _seeds(seed: int, count: int) -> list[int]:
+    """Seeds for learners, so that one that draws from `default_rng` of its seed shares nothing with the caller's."""
+    return [int(each) for each in stream(seed, "simulate: learners").integers(2**63, size=count)]

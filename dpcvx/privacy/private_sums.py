@@ -16,6 +16,7 @@ from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.running_sums import Epoch, RunningSums
 from dpcvx.sets import LossSet
 from dpcvx.storage.process import ProcessGuard
+from dpcvx.streams import stream
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class PrivateSums(RunningSums):
             "rounds_per_person": rounds_per_person,
             "calibration": calibration,
         }
-        self._rng = None if seed is None else np.random.default_rng(seed)
+        self._rng = None if seed is None else stream(seed, "PrivateSums: noise")
         self._guard = ProcessGuard()
         super().__init__(loss_set, horizon, neighbours, on_violation, replicas)
 

@@ -24,8 +24,6 @@ class BrokenSums(PrivateSums):
     """Private sums on a spoilt plan; simulation only."""
 
     def planned(self, horizon: int) -> Plan:
-        assert self._rng is not None
-        self._rng.spawn(1)  # for the right plan, which is not run: so the numbers of the table stay what they were
         return self.spoilt(replace(super().planned(horizon), epsilon=self.settings["epsilon"]))
 
     def spoilt(self, right: Plan) -> Plan:

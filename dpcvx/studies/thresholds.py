@@ -12,6 +12,7 @@ import numpy as np
 from dpcvx.learners import FTRL
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import DecisionSet
+from dpcvx.streams import stream
 
 _DRAWS = 4000
 _SEARCHED = (1e-6, 500.0)  # epsilons between which `free_epsilon` looks
@@ -19,7 +20,7 @@ _SEARCHED = (1e-6, 500.0)  # epsilons between which `free_epsilon` looks
 
 def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -> float:
     """E max <Z, x> over the set by Monte Carlo, for the worst prefix of a counter with independent coordinates."""
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, "mean_maximum")
     shape = (_DRAWS, *decision_set.shape)
     if noise.law.name == "Laplace":
         draws = sum(rng.laplace(0.0, noise.law.scale, shape) for _ in range(noise.terms))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.streams import stream
 
 PLACES = {
     "home": (0, 1),
@@ -69,5 +70,5 @@ def travel_times(horizon: int, seed: int = 0) -> Array:
     mean = np.tile(list(ROADS.values()), (horizon, 1))
     mean += np.outer(rush, [0.15 if road in BUSY else 0.05 for road in roads])
     mean[accident(horizon) :, roads.index(CLOSED)] = 0.95
-    chance = 0.1 * np.random.default_rng(seed).standard_normal(mean.shape)
+    chance = 0.1 * stream(seed, "travel_times").standard_normal(mean.shape)
     return np.asarray(np.clip(mean + chance, 0.0, 1.0))

@@ -8,7 +8,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import check_shapes, extreme_losses, favouring, known_extremes, random_vertex
-from dpcvx.experiments.losses.sequence import Drawn, Losses, generator
+from dpcvx.experiments.losses.sequence import Drawn, Losses, choices
 from dpcvx.sets import DecisionSet, LossSet
 
 Sampler = Callable[[np.random.Generator, int], Array]
@@ -17,7 +17,7 @@ Sampler = Callable[[np.random.Generator, int], Array]
 def coins(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """Independent random extreme losses of Y: fair coins on a box, where every algorithm has the same expected loss."""
     check_shapes(X, Y)
-    return Drawn("coins", horizon, Y.shape, seed, partial(_toss, extreme_losses(Y, generator(seed, 0))))
+    return Drawn("coins", horizon, Y.shape, seed, partial(_toss, extreme_losses(Y, choices(seed, "coins"))))
 
 
 def _toss(sample: Sampler, rng: np.random.Generator, rounds: Array) -> Array:
@@ -35,9 +35,10 @@ def gap(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, g: float | N
         g = min(1.0, float(np.sqrt(np.log(max(X.size, 2)) / horizon)))
     elif not 0 <= g <= 1:
         raise ValueError(f"g must be between 0 and 1, not {g}.")
-    rng = generator(seed, 0)
+    rng = choices(seed, "gap")
     advantage = favouring(X, Y, random_vertex(X, rng))
-    return Drawn(f"gap({g:.3g})", horizon, Y.shape, seed, partial(_biased, extreme_losses(Y, rng), advantage, g))
+    draw = partial(_biased, extreme_losses(Y, rng), advantage, g)
+    return Drawn("gap", horizon, Y.shape, seed, draw, name=f"gap({g:.3g})")
 
 
 def _biased(sample: Sampler, advantage: Array, g: float, rng: np.random.Generator, rounds: Array) -> Array:
@@ -48,7 +49,7 @@ def late_riser(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losse
     """Coins for two thirds of the rounds; then a random vertex is favoured as much as possible."""
     check_shapes(X, Y)
     horizon = whole(horizon, "horizon")
-    rng = generator(seed, 0)
+    rng = choices(seed, "late_riser")
     advantage = favouring(X, Y, random_vertex(X, rng))
     draw = partial(_coins_until, 2 * horizon // 3, extreme_losses(Y, rng), advantage)
     return Drawn("late_riser", horizon, Y.shape, seed, draw)

@@ -7,7 +7,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import LISTED, check_shapes, ends, favouring, opposite_vertex, random_vertex
-from dpcvx.experiments.losses.sequence import Listed, Losses, generator
+from dpcvx.experiments.losses.sequence import Listed, Losses, choices
 from dpcvx.sets import DecisionSet, LossSet
 
 
@@ -18,7 +18,7 @@ def const(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     experts with losses in [-1, 1] the loss is (-1, 1, ..., 1) in some order.
     """
     check_shapes(X, Y)
-    vertex = random_vertex(X, generator(seed, 0))
+    vertex = random_vertex(X, choices(seed, "const"))
     return Listed("const", horizon, favouring(X, Y, vertex)[None], np.zeros_like)
 
 
@@ -35,7 +35,7 @@ def altdrift(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, drift: 
         drift += (horizon - drift) % 2  # the alternation ends where it began
     elif whole(drift, "drift", at_least=0) > horizon:
         raise ValueError(f"drift must be at most the horizon {horizon}, not {drift}.")
-    rng = generator(seed, 0)
+    rng = choices(seed, "altdrift")
     listed = np.stack([*ends(Y, rng), favouring(X, Y, random_vertex(X, rng))])
     return Listed("altdrift", horizon, listed, partial(_alternate_then, horizon - drift))
 
@@ -47,7 +47,7 @@ def _alternate_then(start: int, rounds: Array) -> Array:
 def switch(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """A random vertex is favoured in the first half of the rounds, the one opposite to it in the second half."""
     horizon = whole(horizon, "horizon")
-    return Listed("switch", horizon, _rivals(X, Y, seed), partial(_from_round, (horizon + 1) // 2))
+    return Listed("switch", horizon, _rivals(X, Y, choices(seed, "switch")), partial(_from_round, (horizon + 1) // 2))
 
 
 def _from_round(start: int, rounds: Array) -> Array:
@@ -62,17 +62,18 @@ def periodic(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, level: 
     """
     horizon = whole(horizon, "horizon")
     level = max(1, horizon.bit_length() // 2) if level is None else whole(level, "level")
-    return Listed(f"periodic({2**level})", horizon, _rivals(X, Y, seed), partial(_half_period, level - 1))
+    rivals = _rivals(X, Y, choices(seed, "periodic"))
+    return Listed(f"periodic({2**level})", horizon, rivals, partial(_half_period, level - 1))
 
 
 def _half_period(bit: int, rounds: Array) -> Array:
     return np.asarray(rounds // 2**bit % 2)
 
 
-def _rivals(X: DecisionSet, Y: LossSet, seed: int) -> Array:
+def _rivals(X: DecisionSet, Y: LossSet, rng: np.random.Generator) -> Array:
     """The losses that favour a random vertex and the one opposite to it."""
     check_shapes(X, Y)
-    vertex = random_vertex(X, generator(seed, 0))
+    vertex = random_vertex(X, rng)
     return np.stack([favouring(X, Y, vertex), favouring(X, Y, opposite_vertex(X, vertex))])
 
 
@@ -85,7 +86,7 @@ def rotating(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, speed: 
     elif not np.isfinite(speed):
         raise ValueError(f"speed must be a finite angle a round, not {speed}.")
     angles = 2 * np.pi * np.arange(LISTED) / LISTED
-    plane = np.column_stack([np.cos(angles), np.sin(angles)]) @ random_plane(Y, generator(seed, 0))
+    plane = np.column_stack([np.cos(angles), np.sin(angles)]) @ random_plane(Y, choices(seed, "rotating"))
     return Listed("rotating", horizon, Y.argmin(Y.unflatten(plane)), partial(_turned, speed / (2 * np.pi)))
 
 
@@ -105,7 +106,7 @@ def round_robin(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Loss
     On the 1-norm ball that is e_1, ..., e_N, e_1, ...; of more than 128 entries a random choice of 128 take turns.
     """
     check_shapes(X, Y)
-    turns = np.sort(generator(seed, 0).permutation(Y.size)[:LISTED])
+    turns = np.sort(choices(seed, "round_robin").permutation(Y.size)[:LISTED])
     covectors = np.full((len(turns), Y.size), 1 / (2 * Y.size))
     covectors[np.arange(len(turns)), turns] -= 1.0
     return Listed("round_robin", horizon, Y.argmin(Y.unflatten(covectors)), partial(_in_turn, len(turns)))

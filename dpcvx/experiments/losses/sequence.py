@@ -10,10 +10,10 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
+from dpcvx.streams import stream
 
 _STRETCH_ROUNDS = 4096
 _STRETCH_ENTRIES = 2**20
-_STREAM = 0x10553  # keeps the generators of losses apart from those of a learner with the same seed
 
 Schedule = Callable[[Array], Array]
 Draw = Callable[[np.random.Generator, Array], Array]
@@ -98,20 +98,29 @@ class Stretched(Losses):
 
 
 class Drawn(Stretched):
-    """Random losses: every stretch has a generator of its own, so that it can be drawn without those before it."""
+    """Random losses: every stretch has a generator of its own, so that it can be drawn without those before it.
 
-    def __init__(self, name: str, horizon: int, shape: tuple[int, ...], seed: int, draw: Draw) -> None:
-        super().__init__(name, horizon, shape)
-        self._seed, self._draw = seed, draw
+    Args:
+        kind: of the sequence, which has random numbers of its own.
+        horizon, shape: see `Losses`.
+        seed: of its random numbers.
+        draw: the losses of some rounds, by a generator.
+        name: where it is not the kind.
+    """
+
+    def __init__(
+        self, kind: str, horizon: int, shape: tuple[int, ...], seed: int, draw: Draw, name: str | None = None
+    ) -> None:
+        super().__init__(name or kind, horizon, shape)
+        self._kind, self._seed, self._draw = kind, whole(seed, "seed", at_least=0), draw
 
     def _stretch(self, index: int, rounds: Array) -> Array:
-        return self._draw(generator(self._seed, 1, index), rounds)
+        return self._draw(stream(self._seed, f"losses, {self._kind}: stretches", index), rounds)
 
 
-def generator(seed: int, *key: int) -> np.random.Generator:
-    """The random numbers of a sequence: key (0,) for its choices, (1, k) for its k-th stretch."""
-    entropy = [whole(seed, "seed", at_least=0), _STREAM]
-    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
+def choices(seed: int, kind: str) -> np.random.Generator:
+    """The random numbers by which a sequence of that kind chooses what holds in all its rounds."""
+    return stream(whole(seed, "seed", at_least=0), f"losses, {kind}: choices")
 
 
 def stretch_length(shape: tuple[int, ...]) -> int:

@@ -5,7 +5,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import check_shapes
 from dpcvx.experiments.losses.schedules import random_plane
-from dpcvx.experiments.losses.sequence import Losses, Stretched, generator
+from dpcvx.experiments.losses.sequence import Losses, Stretched, choices
 from dpcvx.sets import DecisionSet, LossSet
 
 
@@ -44,4 +44,4 @@ def orthogonal(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losse
         raise ValueError(f"orthogonal needs losses in a Euclidean ball around the origin, but the {Y.name} is not one.")
     if Y.size < 2:
         raise ValueError("orthogonal needs losses of dimension at least 2, but theirs is 1.")
-    return Spiral(horizon, Y.unflatten(radius * random_plane(Y, generator(seed, 0))))
+    return Spiral(horizon, Y.unflatten(radius * random_plane(Y, choices(seed, "orthogonal"))))

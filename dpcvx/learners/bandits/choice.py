@@ -8,6 +8,7 @@ from dpcvx.learners.bandits import BANDITS, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.streams import stream
 
 
 def bandits(
@@ -47,8 +48,8 @@ def private_bandit(
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`; see `PrivateBandit`.
     """
-    own, noise = (None, None) if seed is None else np.random.default_rng(seed).spawn(2)
-    candidates, refusals = bandits(decision_set, loss_set, horizon, own)
+    noise = None if seed is None else stream(seed, "private_bandit: noise")
+    candidates, refusals = bandits(decision_set, loss_set, horizon, stream(seed, "private_bandit: learners"))
     made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]

@@ -31,6 +31,7 @@ from dpcvx.privacy.feedback import Interval
 from dpcvx.privacy.neighbours import relation_named
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.streams import stream
 
 
 class Turn(NamedTuple):
@@ -99,7 +100,7 @@ class PrivateBandit(Player):
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.neighbours, self.rounds_per_person)
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
-        self._rng = None if seed is None else np.random.default_rng(seed)
+        self._rng = None if seed is None else stream(seed, "PrivateBandit: noise")
         if self._rng is None and self.leading:
             raise ValueError("replicas are for simulation; give a seed.")
         self._given = learner
@@ -242,9 +243,8 @@ class PrivateBandit(Player):
                 f"The learner {type(self._given).__name__} has no method simulated(replicas, seed); give simulate a "
                 "function of a seed that makes the private learner."
             )
-        own, noise = np.random.default_rng(seed).spawn(2)
         return type(self)(
-            self._given.simulated(replicas, own),
+            self._given.simulated(replicas, stream(seed, "PrivateBandit: learner")),
             self.epsilon,
             loss_set=self.loss_set,
             decision_set=self.decision_set,
@@ -253,7 +253,7 @@ class PrivateBandit(Player):
             batch=self.batch,
             neighbours=self.neighbours,
             rounds_per_person=self.rounds_per_person,
-            seed=noise,
+            seed=seed,
         )
 
     def summary(self) -> str:

@@ -17,6 +17,7 @@ from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.streams import stream
 
 
 class PrivacyOptions(TypedDict, total=False):
@@ -76,8 +77,8 @@ class FullInformation(Player):
         self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self._privacy: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
-        streams = [None, None] if seed is None else np.random.default_rng(seed).spawn(2)
-        self._rng = np.random.default_rng(streams[1])
+        noise = None if seed is None else stream(seed, f"{type(self).__name__}: noise")
+        self._rng = stream(seed, f"{type(self).__name__}: own draws")
         self._sums: RunningSums
         if epsilon is None:
             if delta:
@@ -88,7 +89,7 @@ class FullInformation(Player):
                 raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
             self._sums = ExactSums(loss_set, horizon, replicas=replicas, **options)
         else:
-            self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=streams[0], replicas=replicas, **privacy)
+            self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=noise, replicas=replicas, **privacy)
             self.lineage = Lineage() if seed is None else None
         self._epoch: Epoch | None = None
 

@@ -9,6 +9,7 @@ from dpcvx.arrays import Array
 from dpcvx.privacy.audit.confidence import CONFIDENCE, epsilon_lower_bound
 from dpcvx.privacy.audit.events import Score, choose_event
 from dpcvx.privacy.audit.learned_score import learn_score
+from dpcvx.streams import stream
 
 Sampler = Callable[[np.random.Generator, int], Array]  # (rng, n) -> (n, features): n runs of the whole output sequence
 _CHUNK = 2**15
@@ -74,7 +75,7 @@ def audit(
         raise ValueError(
             f"claim must be at least 0, delta in [0, 1), confidence in (0, 1); {claim}, {delta}, {confidence} came."
         )
-    rngs = np.random.default_rng(seed).spawn(6)
+    rngs = stream(seed, "audit").spawn(6)
     half = samples // 2
     choosing = half
     if score is None:

@@ -14,11 +14,12 @@ from scipy.special import stdtrit
 import decision_sets as ds
 from dpcvx.arrays import Array
 from dpcvx.experiments.losses.extremes import favouring, random_vertex
-from dpcvx.experiments.losses.sequence import Listed, generator
+from dpcvx.experiments.losses.sequence import Listed
 from dpcvx.experiments.simulation import simulate
 from dpcvx.learners import PrivateBandit, private_bandit
 from dpcvx.sets import DecisionSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.streams import stream
 from dpcvx.studies.idle import idle_regret, regret_of_point
 from dpcvx.studies.playing_sets import Pair
 
@@ -172,7 +173,7 @@ def second_moment(sets: Pair, epsilon: float) -> float:
 def extreme(sets: Pair) -> Array:
     """The loss under which a random vertex is better than the center by as much as possible."""
     X, Y = sets
-    return favouring(X, Y, random_vertex(X, generator(0, 0)))
+    return favouring(X, Y, random_vertex(X, stream(0, "contests: extreme")))
 
 
 # sets of this study alone

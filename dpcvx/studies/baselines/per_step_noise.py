@@ -26,6 +26,7 @@ from dpcvx.privacy.plan import plan
 from dpcvx.regularizers import Euclidean
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
+from dpcvx.streams import stream
 
 _THEOREM = "Euclidean FTRL on noisy losses: D/eta + (eta/2) T (|Y|^2 + E|z|^2)"
 
@@ -72,7 +73,7 @@ class PerStepNoise(Player):
         self._plan = plan(loss_set, 2, positive(epsilon, "epsilon"), counter="tree")
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
-        self._source = self._plan.source(loss_set.size, None if seed is None else np.random.default_rng(seed))
+        self._source = self._plan.source(loss_set.size, None if seed is None else stream(seed, "PerStepNoise: noise"))
         leading = () if replicas is None else (whole(replicas, "replicas"),)
         self._released = Released(np.zeros((*leading, loss_set.size)))
 
