@@ -27,6 +27,8 @@ from dpcvx.experiments.losses import (
     round_robin,
     switch,
 )
+from dpcvx.experiments.losses.extremes import random_vertex
+from dpcvx.experiments.losses.sequence import choices
 
 HORIZON = 150
 DAG = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4), (5, 4)])
@@ -190,7 +192,7 @@ def test_const_makes_a_vertex_better_than_the_center_by_as_much_as_the_set_allow
     loss = whole(const(X, Y, 1, seed=4))[0]
     gain = np.sum(loss * X.center) + X.support(-loss)
     others = [Y.argmin(np.random.default_rng(k).standard_normal(Y.shape)) for k in range(20)]
-    vertex = X.argmin(loss)
+    vertex = random_vertex(X, choices(4, "const"))
     assert gain > 0
     assert all(np.sum((X.center - vertex) * (loss - other)) >= -1e-7 for other in others)
 

@@ -16,6 +16,7 @@ import decision_sets as ds
 from dpcvx import FTRL, CheckpointError, DecisionSet, HorizonError, LossSet
 from dpcvx.experiments import simulation
 from dpcvx.experiments.losses import GENERATORS, altdrift, coins, const, from_array
+from dpcvx.experiments.replicas import players
 from dpcvx.experiments.simulation import SimulationState, play_on, simulate
 
 mpl.use("Agg")
@@ -167,7 +168,7 @@ def test_one_learner_with_replicas_equals_many_with_one():
 
 def test_the_state_is_all_that_the_loop_remembers():
     losses, rounds = coins(X, Y, 1500), np.array([1, 10, 700, 1500])
-    learner, state = Hedge(1500, deviation=5.0).simulated(4, 0), SimulationState.start(4, (N,), 4)
+    learner, state = players(Hedge(1500, deviation=5.0), 4, 0)[1], SimulationState.start(4, (N,), 4)
     stops = []
     while state.round < 1500:
         play_on(state, learner, losses, rounds, X)

@@ -4,6 +4,7 @@ import copy
 import math
 import multiprocessing
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -415,3 +416,17 @@ def test_the_default_gaussian_counter_has_the_least_noise_at_every_horizon(expon
     assert default.prefix_deviation <= plan(Y, 2**exponent, 1.0, 1e-6, counter="smooth").prefix_deviation
     if exponent <= 25:
         assert default.counter.key == "toeplitz"
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_group_is_a_person_in_as_many_times_the_rounds(k):
+    """A certificate that keeps the rounds of one person claims the same privacy for more rounds than it holds for."""
+    Y = LOSS_SETS["unit box"]
+    pure, gauss = (PrivateSums(Y, 64, 0.5, delta, rounds_per_person=2).certificate for delta in (0.0, 1e-6))
+    unstated = replace(gauss, rho=None)
+    assert [one.group(k).rounds_per_person for one in (pure, gauss, unstated)] == [2 * k] * 3
+    assert pure.group(k).epsilon == k * pure.epsilon
+    assert gauss.group(k).rho == k * k * gauss.rho
+    assert unstated.group(k).epsilon == k * gauss.epsilon
+    assert unstated.group(k).delta == pytest.approx(k * np.exp((k - 1) * gauss.epsilon) * 1e-6, rel=1e-12)
+    assert f"{2 * k} rounds" in gauss.group(k).protects

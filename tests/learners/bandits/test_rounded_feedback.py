@@ -11,6 +11,7 @@ from dpcvx import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound
 from dpcvx.learners.bandits.scrible import FAR
 from dpcvx.privacy.feedback import SecureFeedback, feedback_grid
+from dpcvx.sets.geometry.dikin import SHRINK
 
 POINTS = np.random.default_rng(3).normal(size=(12, 4))
 
@@ -82,6 +83,15 @@ def test_points_are_as_near_in_the_local_norm_of_scrible_as_the_argument_says(X)
             assert local <= 12 / 11 * (2 * X.nu + 2 + max(along, 0.0)) + 1e-6
             far = max(far, local / (2 * X.nu + 2))
     assert far > 2  # without <L, d> it would not hold
+
+
+@pytest.mark.parametrize("X", BODIES, ids=str)
+def test_rounding_costs_scrible_what_its_argument_says(X):
+    """With FAR so large a smaller radius of the set would hardly ever be refuted by play, but nothing proves it."""
+    learner = SCRiBLe(X, ball_losses(X.shape), 1000, seed=0)
+    radius = X.nu + 2 * math.sqrt(X.nu)  # of the set, in the norm of the center
+    local = (2 * X.nu + 2 + FAR * 2 * radius) / (11 / 12)  # r, from 11/12 r <= 2 nu + 2 + |L| |d|
+    assert learner.rounding_cost(0.25) == pytest.approx(1000 * 0.25 * math.sqrt(X.dim) * local / SHRINK, rel=1e-12)
 
 
 def test_the_bound_counts_the_grid_and_hardly_grows():

@@ -115,7 +115,7 @@ def test_unknown_horizon_keeps_regret_and_certificate_sane(make, rounds):
 def test_unknown_horizon_forgets_between_epochs():
     """Nothing crosses an epoch: after its end, other losses before it change nothing."""
     X, Y = ds.simplex(3), box_losses(3)
-    first, second = (FTRL(X, Y, None, epsilon=1.0, seed=4) for _ in range(2))
+    first, second = (FTRL(X, Y, None, epsilon=50.0, seed=4) for _ in range(2))
     differ = False
     for t in range(60):
         a, b = first.act(), second.act()
@@ -224,6 +224,27 @@ def test_ftpl_reaches_its_deviation_at_every_time():
             assert noisy.var(axis=0) == pytest.approx(np.full(3, learner.perturbation**2), rel=0.15)
             learner.act()
             learner.update(np.zeros(3))
+
+
+@pytest.mark.parametrize(("noise", "gaussian"), [("laplace", False), ("knorm", False), (None, True)])
+def test_noise_that_is_not_gaussian_counts_nothing_toward_the_perturbation(monkeypatch, noise, gaussian):
+    """The padding under Laplace noise has the full deviation at all times, as the proof needs it; teeth: Gaussian noise."""
+    X, Y, T = ds.simplex(3), box_losses(3), 12
+    learner = FTPL(X, Y, T, epsilon=3.0, delta=1e-6 if gaussian else 0.0, counter="smooth", noise=noise, seed=1)
+    asked = []
+    monkeypatch.setattr(type(X), "argmin", lambda self, covector: asked.append(covector) or self.center)
+    padding = []
+    for _ in range(T):
+        learner.act()
+        padding.append(asked[-1] - learner._sums.prefix)
+        learner.update(np.zeros(3))
+    # s* = sqrt(stability T/width) balances s width and stability T/s
+    width = mean_width(learner.sizes, gaussian_noise(1.0))
+    balanced = np.sqrt(np.sqrt(2 / np.pi) * learner.sizes.radius * learner.sizes.loss_radius**2 / 2 * T / width)
+    full = balanced * learner._tuned.constants.direction
+    assert np.allclose(padding, full, rtol=1e-9, atol=1e-9) != gaussian
+    if not gaussian:
+        assert learner.perturbation == pytest.approx(balanced, rel=1e-12)
 
 
 def test_convex_losses_enter_by_their_gradients():
