@@ -228,7 +228,7 @@ def test_ftpl_reaches_its_deviation_at_every_time():
 
 @pytest.mark.parametrize(("noise", "gaussian"), [("laplace", False), ("knorm", False), (None, True)])
 def test_noise_that_is_not_gaussian_counts_nothing_toward_the_perturbation(monkeypatch, noise, gaussian):
-    """The padding under Laplace noise has the full deviation at all times, as the proof needs it; teeth: Gaussian noise."""
+    """The padding under Laplace noise has the full deviation at all times, as the proof asks; under Gaussian not."""
     X, Y, T = ds.simplex(3), box_losses(3), 12
     learner = FTPL(X, Y, T, epsilon=3.0, delta=1e-6 if gaussian else 0.0, counter="smooth", noise=noise, seed=1)
     asked = []

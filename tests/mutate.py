@@ -1,0 +1,159 @@
+"""Changes one small thing in a module at a time and asks the tests whether they notice: which numbers are unproved?
+
+python tests/mutate.py dpcvx/privacy/certificate.py dpcvx/privacy/feedback.py --sample 10 --seed 0 \
+    --tests tests/privacy/test_private_sums.py tests/privacy/test_feedback.py
+
+Of all changes that can be made to the modules a sample is drawn. Each is made in a copy of the project, never in place.
+A mutant that survives is either no mistake (another way to say the same) or one that a test should find. It takes as
+many runs of the tests as there are mutants, and so is no part of the checks.
+"""
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("dpcvx", "decision_sets", "tests", "examples", "pyproject.toml")
+
+COMPARISONS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one change.
+
+    Attributes:
+        line: where, from 1; change: what was there and what is there now; source: the whole module after it.
+    """
+
+    line: int
+    change: str
+    source: str
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """All changes that can be made to a module, one at a time."""
+    tree = ast.parse(source)
+    silent = _annotations(tree)
+    nodes = list(ast.walk(tree))
+    for place, node in enumerate(nodes):
+        if id(node) in silent:
+            continue
+        for changed in _changes(node):
+            yield _mutant(tree, place, node, changed)
+
+
+def _mutant(tree: ast.Module, place: int, node: ast.AST, changed: list[ast.stmt] | ast.AST) -> Mutant:
+    """The module with the node at a place, in the order of `ast.walk`, changed; a list stands for statements."""
+    other = copy.deepcopy(tree)
+    old = list(ast.walk(other))[place]
+    new = changed if isinstance(changed, list) else [changed]
+    for parent in ast.walk(other):
+        for name, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, name, new[0])
+            elif isinstance(value, list) and any(each is old for each in value):
+                at = next(k for k, each in enumerate(value) if each is old)
+                value[at : at + 1] = new
+    said = "; ".join(ast.unparse(each).splitlines()[0] for each in new)
+    return Mutant(node.lineno, f"{ast.unparse(node).splitlines()[0]}  ->  {said}", ast.unparse(other))
+
+
+def _annotations(tree: ast.Module) -> set[int]:
+    """What is written for readers and type checkers alone, by the identity of its nodes."""
+    found = []
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            found += [getattr(node, name, None)]
+    return {id(each) for one in found if one is not None for each in ast.walk(one)}
+
+
+def _changes(node: ast.AST) -> Iterator[list[ast.stmt] | ast.AST]:
+    """The nodes that may stand in the place of one."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        yield ast.Compare(node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+    elif isinstance(node, ast.AugAssign) and type(node.op) in ARITHMETIC:
+        yield ast.AugAssign(node.target, ARITHMETIC[type(node.op)](), node.value)
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield ast.Constant({0: 1, 1: 0}.get(node.value, node.value + 1))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in EXTREMES:
+            function = copy.deepcopy(node.func)
+            setattr(function, "attr" if isinstance(function, ast.Attribute) else "id", EXTREMES[name])
+            yield ast.Call(function, node.args, node.keywords)
+    elif isinstance(node, ast.With) and all(each.optional_vars is None for each in node.items):
+        yield node.body
+
+
+def survives(root: Path, path: str, source: str, tests: list[str], timeout: float) -> bool:
+    """Whether the tests pass in a copy of the project with a module so changed; a run that never ends is noticed."""
+    module = root / path
+    before = module.read_text(encoding="utf-8")
+    module.write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        module.write_text(before, encoding="utf-8")
+    return done.returncode == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modules", nargs="+", metavar="MODULE.py", help="modules or folders, from the root on")
+    parser.add_argument("--tests", nargs="+", required=True, metavar="TEST.py")
+    parser.add_argument("--sample", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one mutant")
+    arguments = parser.parse_args()
+    paths = [path for one in arguments.modules for path in sorted((ROOT / one).rglob("*.py")) or [ROOT / one]]
+    found = [(path.relative_to(ROOT), each) for path in paths for each in mutants(path.read_text(encoding="utf-8"))]
+    drawn = random.Random(arguments.seed).sample(found, min(arguments.sample, len(found)))
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name in COPIED:
+            copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copied(ROOT / name, root / name)
+        first = paths[0].relative_to(ROOT)
+        if not survives(root, str(first), (root / first).read_text(encoding="utf-8"), arguments.tests, 1e4):
+            sys.exit("The tests fail without any change; nothing can be learnt from them.")
+        killed = 0
+        for path, mutant in drawn:
+            alive = survives(root, str(path), mutant.source, arguments.tests, arguments.timeout)
+            killed += not alive
+            print(f"{'SURVIVED' if alive else 'killed':8s}  {path}:{mutant.line}  {mutant.change}", flush=True)
+    print(f"{killed} of {len(drawn)} killed, drawn from {len(found)} mutants")
+
+
+if __name__ == "__main__":
+    main()
