@@ -69,7 +69,12 @@ class Feedback(ABC):
         return self.neighbours.interval(*self.loss_set.ranges(action))
 
     def moved(self, interval: Interval) -> Any:
-        """How far one person moves the sum of an action with this interval."""
+        """How far one person moves the sum of an action with this interval, in all of the person's rounds.
+
+        The ends are what is rounded, and a value lies between them: one round moves the sum by the length of the
+        rounded interval, nothing is added to it. The j rounds that a person has under one action move its sum by
+        j/rounds_per_person of this, and over all actions these shares of epsilon add up to 1.
+        """
         return self.rounds_per_person * self.neighbours.width(*interval)
 
     @abstractmethod

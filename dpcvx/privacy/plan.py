@@ -149,7 +149,7 @@ def _to_hide(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -
     grid = choose_grid(Y, wish.horizon, noise)
     one = sensitivity(Y, law.norm, wish.neighbours, grid)
     largest = float(Y.radius(np.inf)) / grid.step + 1
-    moved = counter.moved(wish.horizon, people * one.units, Y.size, largest)
+    moved = counter.moved(wish.horizon, one.units, people, Y.size, largest)
     return Releases(touches, moved, people, Y, wish.neighbours, grid), one
 
 

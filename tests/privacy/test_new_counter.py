@@ -88,8 +88,8 @@ class Cheating(Naive):
     key, name = "cheating", "cheating"
 
     @classmethod
-    def moved(cls, horizon, units, size, largest):
-        return units
+    def moved(cls, horizon, round_units, rounds, size, largest):
+        return rounds * round_units
 
 
 SETTINGS = [("flat", 2.0, 0.0), ("flat", 4.0, 1e-3), ("naive", 4.0, 1e-3)]

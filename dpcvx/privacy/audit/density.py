@@ -3,6 +3,10 @@
 Laplace noise: the log density ratio has the supremum (1-norm of the shift of all releases)/scale, which is touches
 times D1 over the scale when one item moves along a diameter. Gaussian noise: one Gaussian release with mu = (2-norm of
 the shift)/sigma, whose delta(epsilon) is exact (Balle and Wang 2018).
+
+The shift is that of losses rounded to the grid, which is all that trees round. A factorisation also rounds its stream
+C x; its plan adds what that may move to the distance that the noise is made for, and these certificates leave it out.
+So they are never above the truth: they refute scales that are too small, and prove no margin for that rounding.
 """
 
 from dataclasses import dataclass

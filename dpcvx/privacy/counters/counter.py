@@ -67,12 +67,17 @@ class Counter(ABC):
 
     @classmethod
     @abstractmethod
-    def moved(cls, horizon: int, units: int | float, size: int, largest: float) -> int | float:
-        """How far one person moves one release, in units of the grid and in the norm of the law.
+    def moved(cls, horizon: int, round_units: int | float, rounds: int, size: int, largest: float) -> int | float:
+        """How far one person moves one release at most, in units of the grid and in the norm of the law.
+
+        A person's rounds may lie in several epochs, each with a counter of its own and noise for this whole distance.
+        These price together at most one distance where a counter with j of the rounds moves by j/rounds of it. So what
+        a counter adds to the change of the losses themselves, as by rounding, counts for every round, not once.
 
         Args:
             horizon: T.
-            units: how far all losses of the person move together, rounded.
+            round_units: how far the loss of one round moves, rounded.
+            rounds: in which the person appears.
             size: coordinates of a loss.
             largest: largest absolute entry of a rounded loss, in units.
         """

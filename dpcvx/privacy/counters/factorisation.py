@@ -42,15 +42,21 @@ class Factorisation(Counter):
         return f'The "{cls.key}" counter is for Gaussian noise; give delta > 0, or choose "smooth" or "tree".'
 
     @classmethod
-    def moved(cls, horizon: int, units: int | float, size: int, largest: float) -> float:
-        """The whole rounded stream: C moves by its column norm times `units`.
+    def moved(cls, horizon: int, round_units: int | float, rounds: int, size: int, largest: float) -> float:
+        """The whole rounded stream, by rounds (|C| round_units + slip).
 
-        Each entry of the stream is off by at most half a unit and the floating-point error of the filter, in both
-        of two neighbouring streams.
+        Let a person have j >= 1 of `rounds` rounds in the stream x of one counter. C x moves by at most j |C|
+        round_units: each of these rounds is one column of C, none longer than |C|. Rounding moves each of the
+        f.size * size entries by at most half a unit and the floating-point error of the filter, in either of the two
+        neighbouring streams, so the rounded streams are further apart by at most slip, once however many of the rounds
+        are here. In all that is at most j (|C| round_units + slip), j/rounds of what is returned. With noise for the
+        latter the counter costs (j/rounds)^2 rho, and j = 0 costs nothing. The j of all epochs add up to `rounds`, so
+        the shares j/rounds add up to 1, and their squares to no more: rho holds over all epochs. A slip that is charged
+        once per person would fail here, since every epoch that holds a single round pays it in full.
         """
         f = cls.factors(horizon)
-        slip = 1 + 2 * f.rounding_error(largest)
-        return float(units * f.sensitivity + slip * np.sqrt(f.size * size))
+        slip = (1 + 2 * f.rounding_error(largest)) * np.sqrt(f.size * size)
+        return float(rounds * (round_units * f.sensitivity + slip))
 
     @classmethod
     def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:

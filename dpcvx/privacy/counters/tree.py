@@ -27,8 +27,13 @@ class Tree(Counter):
     constant = True
 
     @classmethod
-    def moved(cls, horizon: int, units: int | float, size: int, largest: float) -> int | float:
-        return units
+    def moved(cls, horizon: int, round_units: int | float, rounds: int, size: int, largest: float) -> int | float:
+        """A node sums whole numbers and is released as it is: nothing is rounded but the losses, round by round.
+
+        The j rounds that a person has in one tree move the nodes of each of the `touches` levels by j round_units
+        together, and j/rounds is the share of this tree in the price: in epsilon these add up to 1, in rho to less.
+        """
+        return rounds * round_units
 
     @classmethod
     def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:
