@@ -4,6 +4,7 @@ The file holds the true sums and the noise on them, so it is as secret as the lo
 """
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
     """
     if not hasattr(learner, "lineage"):
         raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
+    with getattr(learner, "thread_lock", nullcontext()):  # no round of another thread meanwhile
+        _save(learner, path)
+
+
+def _save(learner: Any, path: str | os.PathLike[str]) -> None:
     path = place_of(path)
     before: Lineage | None = learner.lineage
     if before is None:

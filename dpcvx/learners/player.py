@@ -14,11 +14,13 @@ and what these two ask of a single learner:
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ProtocolError
+from dpcvx.storage.process import ProcessGuard
+from dpcvx.storage.thread_lock import ThreadLock
 
 
 class Player(ABC):
@@ -27,15 +29,28 @@ class Player(ABC):
     Whose turn it is follows from the number of rounds that are over, which one assignment changes: an interruption
     leaves either the old state or the new one.
 
+    Threads may share a learner: `act`, `update` and `save` run one at a time. Which thread comes next is not ordered,
+    so a call may find that it is not its turn and raise `ProtocolError`; no round is lost, and nothing is released
+    twice. A secure learner belongs to one process and refuses to go on in a forked child, also in one that was forked
+    while a thread played.
+
     Attributes:
         sees: what `update` takes: the "loss", or the "value" <loss, action> alone.
         lineage: the checkpoints of a secure learner; None in simulation and without privacy.
+        thread_lock: held by the thread that is in `act`, `update` or `save`.
     """
 
     sees = "loss"
 
     lineage: Lineage | None = None
+    thread_lock: ThreadLock
+    _guard: ProcessGuard
     _acted_in: int | None = None  # the round of the last action, from 0
+
+    def __new__(cls, *arguments: Any, **settings: Any) -> Self:
+        self = super().__new__(cls)  # what follows is there whatever the constructor of a subclass does
+        self.thread_lock, self._guard = ThreadLock(), ProcessGuard()
+        return self
 
     @property
     @abstractmethod
@@ -49,6 +64,11 @@ class Player(ABC):
             ProtocolError: where the last action has had no feedback yet.
             HorizonError: where the rounds are used up.
         """
+        if self.lineage is not None:
+            self._guard.check()
+        with self.thread_lock: return self._act_in_turn()  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _act_in_turn(self) -> Array:
         rounds = self.rounds
         if self._acted_in == rounds:
             raise ProtocolError("act was called twice in a row; call update with the feedback of the last action.")
@@ -64,6 +84,11 @@ class Player(ABC):
         Raises:
             ProtocolError: where no action waits for feedback.
         """
+        if self.lineage is not None:
+            self._guard.check()
+        with self.thread_lock: self._update_in_turn(feedback)  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _update_in_turn(self, feedback: Any) -> None:
         if self._acted_in != self.rounds:
             raise ProtocolError("update was called without an action; call act first.")
         self._learn(feedback)

@@ -98,10 +98,9 @@ class PrivateSums(RunningSums):
     def _item(self, clipped: Array) -> Array:
         return self._epoch.mechanism.rounded(clipped)
 
-    def update(self, loss: Any) -> None:
+    def check_process(self) -> None:
         if self.secure:
             self._guard.check()
-        super().update(loss)
 
     def __copy__(self) -> "PrivateSums":
         if self.secure:
@@ -118,10 +117,7 @@ class PrivateSums(RunningSums):
         """The calibration of this epoch."""
         return self._epoch.mechanism.plan
 
-    @property
-    def prefix(self) -> Array:
-        if self.secure:
-            self._guard.check()
+    def _prefix(self) -> Array:
         return self.loss_set.unflatten(self._epoch.counter.prefix * self.plan.grid.step)
 
     @property
@@ -138,7 +134,8 @@ class PrivateSums(RunningSums):
 
     @property
     def certificate(self) -> Certificate:
-        p, worst = self.plan, self._epoch.worst
+        epoch = self._epoch  # once: a thread may open the next one
+        p, worst = epoch.mechanism.plan, epoch.worst
         return Certificate(
             epsilon=worst.epsilon,
             delta=p.delta,

@@ -14,6 +14,7 @@ from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.clipping import Clipping
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import LossSet
+from dpcvx.storage.thread_lock import ThreadLock
 
 _FIRST_EPOCH = 16
 
@@ -46,15 +47,18 @@ class RunningSums(ABC):
 
     Known horizon: one epoch. `horizon=None`: epochs of doubling length, each with an empty sum.
 
-    An update ends with one assignment, so an interruption leaves the old state or the new one.
+    An update ends with one assignment, so an interruption leaves the old state or the new one. Threads may share the
+    sums: `update` and `prefix` run one at a time.
 
     Attributes:
         leading: axes before those of a loss; replicas.
+        thread_lock: held by the thread that updates or reads.
     """
 
     def __init__(
         self, loss_set: LossSet, horizon: int | None, neighbours: str, on_violation: str, replicas: int | None
     ) -> None:
+        self.thread_lock = ThreadLock()
         self.loss_set = loss_set
         self.horizon = None if horizon is None else whole(horizon, "horizon")
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
@@ -71,6 +75,10 @@ class RunningSums(ABC):
 
     def update(self, loss: Any) -> None:
         """Add one round's loss."""
+        self.check_process()
+        with self.thread_lock: self._add(loss)  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _add(self, loss: Any) -> None:
         clipped, epoch = self.clipping.clipped(loss), self._epoch
         if self.horizon is None and epoch.counter.items + 1 >= epoch.counter.horizon:
             # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
@@ -79,13 +87,22 @@ class RunningSums(ABC):
             epoch.counter.update(self._item(clipped))
 
     @property
-    @abstractmethod
     def prefix(self) -> Array:
         """The sum of this epoch in the units and the shape of the loss (replicas on a leading axis).
 
         Raises:
             HorizonError: where the rounds are used up.
         """
+        self.check_process()
+        with self.thread_lock: return self._prefix()  # noqa: E701 # fmt: skip # see ThreadLock
+
+    @abstractmethod
+    def _prefix(self) -> Array:
+        """What `prefix` shows."""
+
+    @abstractmethod
+    def check_process(self) -> None:
+        """Refuse to go on after a fork, where noise is secure."""
 
     @property
     def neighbours(self) -> str:
@@ -94,7 +111,8 @@ class RunningSums(ABC):
     @property
     def rounds(self) -> int:
         """Losses taken."""
-        return self._epoch.before + self._epoch.counter.items
+        epoch = self._epoch  # once: a thread may open the next one
+        return epoch.before + epoch.counter.items
 
     @property
     def epoch(self) -> int:

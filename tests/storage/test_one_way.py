@@ -17,6 +17,8 @@ TOOLS = {
     "shutil.move",
     "tempfile.NamedTemporaryFile",
     "tempfile.mkstemp",
+    "threading.Lock",
+    "threading.RLock",
 }
 ELSEWHERE = {
     # the workers of a sweep are told which process they end with

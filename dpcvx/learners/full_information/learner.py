@@ -117,6 +117,12 @@ class FullInformation(Player):
     def _tuned(self) -> "Epoch":
         """The constants of the present epoch; a new epoch of the sums is tuned for here, in one assignment."""
         epoch = self._epoch
+        if epoch is not None and epoch.number == self._sums.epoch:
+            return epoch
+        with self.thread_lock: return self._retuned()  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _retuned(self) -> "Epoch":
+        epoch = self._epoch
         if epoch is None or epoch.number != self._sums.epoch:
             constants = self._tune(self._sums.epoch_horizon)
             bound = self._epoch_bound(constants)

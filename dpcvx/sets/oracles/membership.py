@@ -8,7 +8,6 @@ the auxiliaries.
 
 import warnings
 from functools import cached_property
-from threading import Lock
 
 import cvxpy as cp
 import numpy as np
@@ -20,9 +19,10 @@ from dpcvx.barriers import Nonnegative, Product
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.solvers.cone_program import ConeProgram
+from dpcvx.storage.thread_lock import ThreadLock
 
 _ROUNDING = 1e-13
-_variables = Lock()  # the values of the user's variables are borrowed by one thread at a time
+_variables = ThreadLock()  # the values of the user's variables are borrowed by one thread at a time
 
 
 class Membership:
@@ -72,11 +72,12 @@ class Membership:
         return np.asarray(moved)
 
     def _atoms_hold(self, x: Array) -> bool:
-        declaration = self._declaration
-        variable = declaration.variable
-        with _variables, warnings.catch_warnings():
+        with _variables: return self._quietly_hold(x)  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _quietly_hold(self, x: Array) -> bool:
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="(Reading|Writing) .* sparse CVXPY expression")
-            return self._evaluated(variable, x)
+            return self._evaluated(self._declaration.variable, x)
 
     def _evaluated(self, variable: cp.Variable, x: Array) -> bool:
         declaration = self._declaration

@@ -9,7 +9,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.geometry.bounds import bound_by_multipliers
 from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
-from dpcvx.sets.solvers.linear_program import LinearProgram
+from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
 
 
 class PolyhedralOracles(ConicOracles):
@@ -41,10 +41,11 @@ class PolyhedralOracles(ConicOracles):
         """Multipliers of the inequality rows that bound max <c, x>, for the slacks of the chart."""
         q = self._form.P.T @ c
         size = np.abs(q).max() or 1.0
-        if self._vertices.minimise(-q / size) is None:
+        best = self._vertices.optimum(-q / size)
+        if best is None:
             return None
         scale = self._form.s0 / self._chart.s0  # rows of the form over rows of the chart
-        return np.asarray(size * scale * self._vertices.inequality_duals(self._form.A))
+        return np.asarray(size * scale * inequality_duals(best, self._form.A))
 
     def project(self, p: Array) -> Array:
         found = None if self._nearest is None else self._nearest.project(p)

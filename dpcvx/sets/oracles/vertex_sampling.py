@@ -170,8 +170,8 @@ class VertexPeeling:
         E = sparse.csr_array(sparse.hstack([form.E, sparse.csr_array((form.E.shape[0], 1))]))
         hit = sparse.csr_array(sparse.hstack([P, sparse.csr_array(-away[:, None])]))
         program = LinearProgram.over(A, form.s0, E, hit, p, slip=_SHOT)
-        answer = program.minimise(np.append(np.zeros(k), -1.0))
-        if answer is None:
+        best = program.optimum(np.append(np.zeros(k), -1.0))
+        if best is None:
             raise OracleError("Peeling lost the polytope: the point is outside it.")
-        normal = program.duals()[-n:]
+        answer, normal = best.point, best.row_duals[-n:]
         return max(float(answer[-1]), 0.0), P @ answer[:k], normal / np.linalg.norm(normal)

@@ -1,7 +1,6 @@
 """Cone programs by Clarabel, called directly: set up once, then asked again with another objective."""
 
 from dataclasses import dataclass
-from threading import Lock
 
 import clarabel
 import numpy as np
@@ -9,6 +8,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Product
+from dpcvx.sets.solvers.spares import Spares
 
 _USABLE = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
 
@@ -41,24 +41,41 @@ class ConeProgram:
         quadratic: sparse.csc_array | None = None,
         tolerance: float = 1e-10,
     ) -> None:
+        k = A.shape[1]
+        Q = sparse.csc_array((k, k)) if quadratic is None else sparse.triu(quadratic, format="csc")
+        self._quadratic, self._rows = sparse.csc_matrix(Q), sparse.csc_matrix(sparse.vstack([E, A]))
+        self._right = np.concatenate([e, b])
+        self._cones, self._equalities, self._tolerance = cones, len(e), tolerance
+        self._solvers = Spares(self._set_up())
+
+    def _set_up(self) -> clarabel.DefaultSolver:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # both forbid updates
         settings.max_threads = 1
         settings.max_iter = 200
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        self._lock = Lock()  # one solver, one solve at a time
-        k = A.shape[1]
-        Q = sparse.csc_array((k, k)) if quadratic is None else sparse.triu(quadratic, format="csc")
-        words = ([clarabel.ZeroConeT(len(e))] if len(e) else []) + cones.clarabel()
-        rows = sparse.csc_matrix(sparse.vstack([E, A]))
-        self._solver = clarabel.DefaultSolver(
-            sparse.csc_matrix(Q), np.zeros(k), rows, np.concatenate([e, b]), words, settings
-        )
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = self._tolerance
+        words = ([clarabel.ZeroConeT(self._equalities)] if self._equalities else []) + self._cones.clarabel()
+        columns = self._rows.shape[1]
+        return clarabel.DefaultSolver(self._quadratic, np.zeros(columns), self._rows, self._right, words, settings)
 
     def minimise(self, q: Array) -> Answer:
         """Solve for the linear part q."""
-        with self._lock:
-            self._solver.update(q=np.ascontiguousarray(q, dtype=float))
-            solution = self._solver.solve()
+        solver = self._solvers.take(self._set_up)
+        try:
+            solver.update(q=np.ascontiguousarray(q, dtype=float))
+            solution = solver.solve()
+        except BaseException as error:
+            if not _is_panic(error):
+                raise
+            return Answer("Panic", np.full(self._rows.shape[1], np.nan), np.full(self._rows.shape[0], np.nan))
+        self._solvers.put_back(solver)
         return Answer(str(solution.status), np.array(solution.x), np.array(solution.z))
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Whether a solver written in Rust broke an assertion of its own, as Clarabel does on numbers far apart.
+
+    Its class derives from BaseException and belongs to no module that could be imported.
+    """
+    return type(error).__name__ == "PanicException"

@@ -1,7 +1,7 @@
 """Linear programs by the simplex method of HiGHS, called directly: set up once, then asked again."""
 
-from threading import Lock
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import highspy
 import numpy as np
@@ -9,7 +9,23 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
+from dpcvx.sets.solvers.spares import Spares
 from dpcvx.sets.sparse_rows import entry_bounds
+
+_NO_OPTIMUM = (
+    highspy.HighsModelStatus.kInfeasible,
+    highspy.HighsModelStatus.kUnbounded,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible,
+)
+Read = TypeVar("Read")
+
+
+class Optimum(NamedTuple):
+    """A vertex and the multipliers of the rows and of the single coordinates there."""
+
+    point: Array
+    row_duals: Array
+    column_duals: Array
 
 
 class LinearProgram:
@@ -44,21 +60,27 @@ class LinearProgram:
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         program.a_matrix_.start_, program.a_matrix_.index_ = R.indptr, R.indices
         program.a_matrix_.value_ = R.data
-        self._lock = Lock()  # one solver, one solve at a time
         self._columns = np.arange(columns, dtype=np.int32)
-        self._model: Any = highspy.Highs()
+        self._program, self._scaled = program, scaled
+        self._raised: dict[int, float] = {}  # upper ends of rows that were moved
+        self._models = Spares(self._set_up())
+
+    def _set_up(self) -> Any:
+        model = highspy.Highs()
         for option, value in (
             ("output_flag", False),
             ("threads", 1),
             ("primal_feasibility_tolerance", 1e-10),
             ("dual_feasibility_tolerance", 1e-10),
         ):
-            self._model.setOptionValue(option, value)
-        self._scaled = scaled
-        if scaled:
-            self._model.setOptionValue("presolve", "off")
-            self._model.setOptionValue("simplex_scale_strategy", 0)
-        self._model.passModel(program)
+            model.setOptionValue(option, value)
+        if self._scaled:
+            model.setOptionValue("presolve", "off")
+            model.setOptionValue("simplex_scale_strategy", 0)
+        model.passModel(self._program)
+        for row, value in self._raised.items():
+            model.changeRowBounds(row, -np.inf, value)
+        return model
 
     @classmethod
     def over(
@@ -83,38 +105,41 @@ class LinearProgram:
         return cls(R, lower, np.concatenate([b[~single], equal + room]), floor, ceiling, scaled=True)
 
     def set_upper(self, row: int, value: float) -> None:
-        """Move the upper end of a row that has no lower end."""
-        self._model.changeRowBounds(row, -np.inf, value)
-
-    def duals(self) -> Array:
-        """The multipliers of the rows at the last solution."""
-        return np.array(self._model.getSolution().row_dual)
-
-    def inequality_duals(self, A: sparse.csr_array) -> Array:
-        """The multipliers, at least 0, of the rows of A for a program made by `over`, at the last solution."""
-        solution = self._model.getSolution()
-        rows, columns = np.array(solution.row_dual), np.array(solution.col_dual)
-        single = np.diff(A.indptr) == 1
-        multipliers = np.empty(A.shape[0])
-        multipliers[~single] = -rows[: int((~single).sum())]
-        coefficient = A[single].data
-        multipliers[single] = -columns[A[single].indices] / coefficient
-        return np.maximum(multipliers, 0.0)
+        """Move the upper end of a row that has no lower end; for a program that one thread asks."""
+        self._raised[row] = value
+        for model in self._models:
+            model.changeRowBounds(row, -np.inf, value)
 
     def minimise(self, q: Array) -> Array | None:
         """A vertex that minimises <q, v>; None where the program is unbounded or infeasible."""
-        with self._lock:
-            self._model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
-            if self._scaled:
-                self._model.clearSolver()
-            self._model.run()
-            status = self._model.getModelStatus()
-            if status == highspy.HighsModelStatus.kOptimal:
-                return np.array(self._model.getSolution().col_value)
-        if status in (
-            highspy.HighsModelStatus.kInfeasible,
-            highspy.HighsModelStatus.kUnbounded,
-            highspy.HighsModelStatus.kUnboundedOrInfeasible,
-        ):
-            return None
-        raise OracleError(f"The linear program stopped without an answer: {self._model.modelStatusToString(status)}.")
+        return self._answer(q, lambda solution: np.array(solution.col_value))
+
+    def optimum(self, q: Array) -> Optimum | None:
+        """The same with the multipliers there."""
+        return self._answer(
+            q,
+            lambda found: Optimum(np.array(found.col_value), np.array(found.row_dual), np.array(found.col_dual)),
+        )
+
+    def _answer(self, q: Array, read: Callable[[Any], Read]) -> Read | None:
+        model = self._models.take(self._set_up)
+        model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
+        if self._scaled:
+            model.clearSolver()
+        model.run()
+        status = model.getModelStatus()
+        answer = read(model.getSolution()) if status == highspy.HighsModelStatus.kOptimal else None
+        words = model.modelStatusToString(status)
+        self._models.put_back(model)
+        if answer is None and status not in _NO_OPTIMUM:
+            raise OracleError(f"The linear program stopped without an answer: {words}.")
+        return answer
+
+
+def inequality_duals(optimum: Optimum, A: sparse.csr_array) -> Array:
+    """The multipliers, at least 0, of the rows of A for a program made by `LinearProgram.over`."""
+    single = np.diff(A.indptr) == 1
+    multipliers = np.empty(A.shape[0])
+    multipliers[~single] = -optimum.row_duals[: int((~single).sum())]
+    multipliers[single] = -optimum.column_duals[A[single].indices] / A[single].data
+    return np.maximum(multipliers, 0.0)
