@@ -1,0 +1,140 @@
+"""A solver that is interrupted: later questions are answered, from any thread, as if nothing had happened.
+
+An interruption between the last line of a solve and the release of its lock left the lock held, and every later
+projection waited for it forever.
+"""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+from catalogue_sets import CATALOGUE
+
+from dpcvx.sets.solvers.cone_program import ConeProgram
+
+MODULES = ("dpcvx.sets", __name__)
+QUESTIONS = {  # of a set, about a vector
+    "project": lambda S, x: S.project(x),
+    "argmin": lambda S, x: S.argmin(x),
+    "contains": lambda S, x: S.contains(S.center + 0.1 * x),
+}
+SETS = ["ball, p = 3", "spectrahedron", "polytope", "convex hull"]  # Clarabel; HiGHS and DAQP; auxiliary weights
+
+
+class Ctrl(KeyboardInterrupt):
+    """A Ctrl-C on purpose."""
+
+
+def cut(call, step):
+    """Interrupt a call at one of its steps: a line, or a return, in these modules; whether it had that many."""
+    left = step
+
+    def trace(frame, event, _):
+        nonlocal left
+        if not str(frame.f_globals.get("__name__")).startswith(MODULES):
+            return None
+        if event in ("line", "return"):
+            if left == 0:
+                sys.settrace(None)
+                raise Ctrl
+            left -= 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except Ctrl:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def answer(call, seconds=10.0):
+    """What another thread is told; None where it waits in vain."""
+    said = []
+    thread = threading.Thread(target=lambda: said.append(call()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return said[0] if said else None
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", SETS)
+def test_every_step_of_an_oracle_may_be_interrupted(name, question):
+    S = CATALOGUE[name][0]()
+    x = np.random.default_rng(0).standard_normal(S.shape)
+
+    def ask():
+        return QUESTIONS[question](S, x)
+
+    expected, step = ask(), 0
+    while cut(ask, step):
+        said = answer(ask)
+        assert said is not None and np.allclose(said, expected, atol=1e-6), step
+        step += 1
+    assert step > 5
+
+
+class Locked:
+    """A solver behind a lock, as it was."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+
+    def solve(self):
+        with self._lock:
+            solution = 1
+        return solution
+
+
+def test_a_lock_would_be_left_behind():
+    """The teeth: some step of such a solver leaves it locked."""
+    waits = []
+    for step in range(6):
+        solver = Locked()
+        cut(solver.solve, step)
+        waits.append(answer(solver.solve, 0.2) is None)
+    assert any(waits)
+
+
+def test_a_solver_that_was_interrupted_is_not_asked_again(monkeypatch):
+    """Nor is one that failed: whatever state it is in, the next question goes to a new one."""
+    S = CATALOGUE["spectrahedron"][0]()
+    x = np.random.default_rng(0).standard_normal(S.shape)
+    expected = S.project(x)
+    program = S.recognised._solvers._quadratic
+    (old,) = program._solvers
+
+    class Broken:
+        def update(self, q):
+            raise KeyboardInterrupt
+
+    program._solvers._idle[:] = [Broken()]
+    with pytest.raises(KeyboardInterrupt):
+        S.project(x)
+    assert not list(program._solvers)
+    assert np.allclose(S.project(x), expected, atol=1e-9)
+    (new,) = program._solvers
+    assert new is not old
+
+
+def test_a_panic_of_the_solver_is_an_answer_that_is_not_used():
+    """Clarabel breaks assertions on points far away; its exception is no Exception and would pass every handler."""
+
+    class PanicException(BaseException):
+        pass
+
+    class Panicking:
+        def update(self, q):
+            raise PanicException("assertion failed")
+
+    S = CATALOGUE["ball, p = 1.5"][0]()
+    x = np.asarray(S.center) + 3.0
+    expected = S.project(x)
+    program = S.recognised._solvers._quadratic
+    assert isinstance(program, ConeProgram)
+    program._solvers._idle[:] = [Panicking()]
+    assert np.allclose(S.project(x), expected, atol=1e-5)  # by the central path
