@@ -72,10 +72,10 @@ class LossSet:
     # oracles
 
     def clip(self, loss: Any) -> Array:
-        """The nearest loss of the set in the Euclidean norm, on leading batch axes.
+        """Losses brought into the set, on leading batch axes: any finite loss, in about the same time.
 
-        Losses more than 1e6 times as large as the set are first scaled down to that, so that any finite loss can be
-        clipped.
+        A loss is clipped to the bounding box of the set entry by entry, and then projected to the nearest point of the
+        set in the Euclidean norm. A loss inside stays as it is.
         """
         return self.unflatten(self.recognised.clip(self.flatten(loss)))
 

@@ -82,8 +82,8 @@ class Membership:
     def _evaluated(self, variable: cp.Variable, x: Array) -> bool:
         declaration = self._declaration
         kept = variable.value
-        variable.save_value(x.reshape(variable.shape, order="F"))
         try:
+            variable.save_value(x.reshape(variable.shape, order="F"))
             size = max(1.0, float(np.abs(x).max(initial=0.0)))
             with np.errstate(all="ignore"):  # an atom outside its domain is NaN, which violates
                 return all(

@@ -79,11 +79,15 @@ class ActiveSetProjection:
         self._identity = np.eye(chart.dim)
 
     def project(self, p: Array) -> Array | None:
-        """The projection, or None where the method did not finish."""
-        y = self.V.T @ (p - self._x0) / self._size
-        if np.all(self._G @ y <= self._s0):
-            return np.asarray(self._x0 + self.V @ (self._size * y))
-        y, _, flag, _ = daqp.solve(self._identity, -y, self._G, self._s0, primal_tol=1e-11)
+        """The projection, or None where the method did not finish.
+
+        The method runs for points inside as well, for which it has little to do: who clips losses must not tell by the
+        time which of them were outside. Inside a set of full dimension a point is its own projection, to the bit.
+        """
+        own = self.V.T @ (p - self._x0) / self._size
+        y, _, flag, _ = daqp.solve(self._identity, -own, self._G, self._s0, primal_tol=1e-11)
+        if np.all(self._G @ own <= self._s0):
+            return p.copy() if len(own) == len(p) else np.asarray(self._x0 + self.V @ (self._size * own))
         if flag != 1:
             return None
         room = self._G @ y

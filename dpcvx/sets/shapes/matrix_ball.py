@@ -1,16 +1,18 @@
 """Balls of the nuclear and of the spectral norm around a matrix, in all its entries."""
 
+from functools import cached_property
 from typing import Self
 
 import cvxpy as cp
 import numpy as np
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, Bools
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.shapes.declared_ball import around, declared_ball
 from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.shape import Facts, Shape
+from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
 
 _ORDERS = {"normNuc": 1.0, "sigma_max": np.inf}  # q: the norm is the q-norm of the singular values
 
@@ -27,6 +29,25 @@ class MatrixBall(Shape):
     def of(cls, facts: Facts) -> Self | None:
         ball = declared_ball(facts.declaration, _order)
         return None if ball is None else cls(facts.geometry, facts.layout, *ball)
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        return self.center - self.scale, self.center + self.scale
+
+    def _matrices(self, x: Array) -> Array:
+        """Vectors as matrices, transposed: they list them column by column."""
+        return x.reshape(*x.shape[:-1], *self.layout.shape[::-1])
+
+    def _holds(self, points: Array) -> Bools:
+        values = np.linalg.svd(self._matrices(points - self.center), compute_uv=False)
+        norms = values.sum(axis=-1) if self.q == 1 else values.max(axis=-1)
+        return np.asarray(norms <= self.scale * (1 + 1e-13))
+
+    def _nearest(self, points: Array) -> Array:
+        """Both norms see singular values alone: these are projected, and the singular vectors stay."""
+        u, values, v = np.linalg.svd(self._matrices(points - self.center), full_matrices=False)
+        inside = onto_one_norm_ball(values, self.scale) if self.q == 1 else np.minimum(values, self.scale)
+        return np.asarray(self.center + ((u * inside[..., None, :]) @ v).reshape(points.shape))
 
     def _stretch(self, p: float) -> Measure:
         """max |D|_p, entry by entry, over the ball of radius 1 around 0.
@@ -55,8 +76,7 @@ class MatrixBall(Shape):
         return Measure(2 * self.scale * float(stretch), stretch.kind)
 
     def interval(self, x: Array) -> tuple[Array, Array]:
-        matrices = x.reshape(*x.shape[:-1], *self.layout.shape[::-1])  # transposed: column by column
-        values = np.linalg.svd(matrices, compute_uv=False)
+        values = np.linalg.svd(self._matrices(x), compute_uv=False)
         dual = values.max(axis=-1) if self.q == 1 else values.sum(axis=-1)
         return around(self.center, x, self.scale * dual * (1 + 1e-13 * x.shape[-1]))
 

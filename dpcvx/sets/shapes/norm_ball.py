@@ -1,5 +1,6 @@
 """Balls of the q-norm in all coordinates: { |x - center|_q <= scale }."""
 
+from functools import cached_property
 from typing import Self
 
 import cvxpy as cp
@@ -12,12 +13,13 @@ from dpcvx.sets.oracles.enumeration import Minimiser
 from dpcvx.sets.shapes.declared_ball import around, declared_ball
 from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.shape import Facts, GridChange, Shape
+from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
 
 _OUTWARD = 1 + 1e-12  # floating-point arithmetic of a formula, rounded outward
 
 
 class NormBall(Shape):
-    """Its norms and widths are formulas; its oracles are solvers.
+    """Its norms and widths are formulas; its oracles are solvers, but losses are clipped to the 1-norm by sorting.
 
     Attributes:
         center, scale, q: as above.
@@ -33,14 +35,18 @@ class NormBall(Shape):
         ball = declared_ball(facts.declaration, _order)
         return None if ball is None else cls(facts.geometry, facts.layout, *ball)
 
-    def clip(self, points: Array) -> Array:
-        return points if self._holds(points).all() else super().clip(points)
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        return self.center - self.scale, self.center + self.scale
 
     def _holds(self, points: Array) -> Bools:
-        """Which points lie in the ball, up to rounding."""
-        with np.errstate(over="ignore"):
-            norms = np.linalg.norm(points - self.center, self.q, axis=-1)
+        norms = np.linalg.norm(points - self.center, self.q, axis=-1)
         return np.asarray(norms <= self.scale * (1 + 1e-13))
+
+    def _nearest(self, points: Array) -> Array:
+        if self.q != 1:
+            return super()._nearest(points)
+        return self.center + onto_one_norm_ball(points - self.center, self.scale)
 
     def surely_holds(self, points: Array) -> Bools:
         if self.center.any():

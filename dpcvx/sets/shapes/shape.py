@@ -27,7 +27,6 @@ from dpcvx.sets.oracles.polyhedral_oracles import PolyhedralOracles
 from dpcvx.sets.shapes.measure import Measure, bound
 
 _OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
-_FAR = 1e6  # how many times as large as the set a point may be when it is projected
 
 
 @dataclass(frozen=True)
@@ -114,15 +113,25 @@ class Shape:
         return self.argmin(-direction)
 
     def clip(self, points: Array) -> Array:
-        """The nearest points of the set, on leading axes; where a solver fails on one, the center.
+        """Points brought into the set, on leading axes: entry by entry into its bounding box, then to the nearest.
 
-        Points more than a million times as large as the set are first scaled down to that.
+        The first step leaves only points near the set to the second. That is taken for points inside too, and its
+        answer thrown away where a formula tells that they are: so the time says little about which points were
+        outside, and nothing of how far. Where a solver fails on a point, the center is taken.
         """
-        reach = _FAR * max(float(self.radius(np.inf)), 1e-100)
-        points = points * (reach / np.maximum(np.abs(points).max(axis=-1, keepdims=True), reach))
+        near = np.minimum(np.maximum(points, self.box[0]), self.box[1])
+        nearest = self._nearest(near)
+        return np.where(self._holds(near)[..., None], near, nearest)
+
+    def _nearest(self, points: Array) -> Array:
+        """The nearest points of the set to points of its bounding box, on leading axes."""
         if self.batched:
             return self.project(points)
         return np.array([self._clipped(one) for one in points.reshape(-1, self.layout.size)]).reshape(points.shape)
+
+    def _holds(self, points: Array) -> Bools:
+        """Which of the points on leading axes a formula can tell to be in the set, up to rounding."""
+        return np.zeros(points.shape[:-1], dtype=bool)
 
     def _clipped(self, point: Array) -> Array:
         try:

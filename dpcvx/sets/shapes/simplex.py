@@ -21,6 +21,7 @@ from dpcvx.sets.shapes.columns import Columns, coordinate_bounds
 from dpcvx.sets.shapes.measure import Measure, exact
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts
+from dpcvx.sets.shapes.sorted_projection import onto_simplex
 
 
 class CappedSimplex(Polytope):
@@ -100,7 +101,7 @@ class CappedSimplex(Polytope):
     def project(self, p: Array) -> Array:
         v = self._columns.nearest(p)
         if self.is_simplex:
-            return self._columns.to_x(_onto_simplex(v, self._beta / self._a[0]))
+            return self._columns.to_x(onto_simplex(v, self._beta / self._a[0]))
         weight = self._columns.squares
         price = _clearing_price(v, self._lower, self._upper, self._a, weight, self._beta)
         wanted = v - price[..., None] * self._a / weight
@@ -194,15 +195,6 @@ def _bounded(conic: ConicSet) -> tuple[Array, Array, Array, float] | None:
         lower = np.where(a > 0, np.maximum(lower, implied), lower)
         upper = np.where(a < 0, np.minimum(upper, implied), upper)
     return (lower, upper, a, beta) if np.isfinite(upper - lower).all() else None
-
-
-def _onto_simplex(p: Array, total: float) -> Array:
-    """The projection onto { v >= 0, sum v = total } by sorting."""
-    p = p - p.max(axis=-1, keepdims=True)  # a constant changes nothing, and far points keep their digits
-    down = np.sort(p, axis=-1)[..., ::-1]
-    excess = (np.cumsum(down, axis=-1) - total) / np.arange(1, p.shape[-1] + 1)
-    last = (down > excess).sum(axis=-1, keepdims=True) - 1
-    return np.asarray(np.maximum(p - np.take_along_axis(excess, last, -1), 0.0))
 
 
 def _clearing_price(p: Array, lower: Array, upper: Array, a: Array, weight: Array, beta: float) -> Array:

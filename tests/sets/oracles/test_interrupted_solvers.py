@@ -86,8 +86,7 @@ class Locked:
 
     def solve(self):
         with self._lock:
-            solution = 1
-        return solution
+            return 1
 
 
 def test_a_lock_would_be_left_behind():
