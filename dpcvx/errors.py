@@ -45,6 +45,10 @@ class CheckpointError(DpcvxError, RuntimeError):
     """A checkpoint is damaged, cannot be written, or is older than what was already released."""
 
 
+class MissingCheckpointError(CheckpointError, FileNotFoundError):
+    """There is no checkpoint of that name."""
+
+
 class HorizonError(DpcvxError, RuntimeError):
     """More rounds were asked for than the horizon allows."""
 

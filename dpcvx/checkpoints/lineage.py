@@ -1,113 +1,217 @@
-"""The guard against playing one secret state twice: checkpoints are numbered, and only the latest goes on.
+"""The guard against playing one secret state twice: of all that hold a state, one goes on.
 
-A secure learner draws new noise after each loss. Were it to continue twice from one checkpoint, one loss would enter
-twice as many releases as were paid for. So beside each checkpoint lies a side file, `<name>.generation`, with the
-number that may be loaded and the rollbacks so far. The number moves on when the learner is saved again, and when it
-plays an action that the checkpoint does not hold; an older checkpoint is then refused. Who restores both files from a
-backup defeats this.
+A secure learner draws new noise after each loss. Were it to continue twice from one state, one loss would enter twice
+as many releases as were paid for. So a learner remembers its checkpoints, and before it releases what they do not hold
+it outdates them: it puts a new token into the mark of each, which none of them carries. Who finds another token than
+the one he left, or no mark at all, releases nothing. Who restores a checkpoint and its mark from a backup defeats this.
+
+Every write of a mark is prepared in memory: the token is remembered as one that may be there, so that an interruption
+at any point leaves a learner that knows its own marks.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dpcvx.checkpoints.mark import Mark, new_token, side_file
+from dpcvx.checkpoints.state_file import Stamp, stamp_in
 from dpcvx.errors import CheckpointError
-from dpcvx.storage.atomic_file import write_atomically
 from dpcvx.storage.lock import locked
+from dpcvx.storage.process import ProcessGuard
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What a side file says.
+class Place:
+    """What a learner knows of a file in which it was saved.
 
     Attributes:
-        generation: the number of the checkpoint that may be loaded.
-        rollbacks: how often an older one was continued.
+        tokens: what the mark there may say, as long as nobody else wrote it: one token, or several where a write was
+            interrupted.
+        generation: the highest that was written there.
+        open: whether a file there may be continued; no longer, once it is outdated.
+        left: whether the learner was loaded from a file that was moved or copied away from there; its mark may then be
+            missing.
     """
 
+    tokens: tuple[str, ...]
     generation: int
-    rollbacks: int = 0
+    open: bool = True
+    left: bool = False
 
-    @classmethod
-    def read(cls, path: Path) -> "Mark | None":
-        """The mark beside a checkpoint, or None where its side file is missing."""
-        try:
-            return cls(*(int(word) for word in side_file(path).read_text().split()))
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError):
-            raise CheckpointError(f"{side_file(path)} is damaged: it must hold two numbers.") from None
-
-    def write(self, path: Path) -> None:
-        """Put the mark beside a checkpoint."""
-        write_atomically(side_file(path), f"{self.generation} {self.rollbacks}\n".encode(), private=True)
-
-
-def side_file(path: Path) -> Path:
-    """Where the mark of a checkpoint lies."""
-    return path.with_name(path.name + ".generation")
+    @property
+    def unsure(self) -> bool:
+        """Whether a write was interrupted there, after which a file may be newer than its mark."""
+        return self.open and len(self.tokens) > 1 and not self.left
 
 
 @dataclass
 class Lineage:
-    """Where a secure learner was saved.
+    """Where a secure learner was saved, and in which process it lives.
 
     Attributes:
-        places: the generation in each file.
-        saved_in: the round of the last checkpoint while nothing after it was released, otherwise None.
+        places: what is known of each file.
+        saved_in: the round of the files that are open; None where that is not known, or none is open.
         rollbacks: how often the learner was continued from an older checkpoint.
+        guard: the process; a lineage that is loaded belongs to the process that loads it.
     """
 
-    places: dict[str, int] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
     saved_in: int | None = None
     rollbacks: int = 0
+    guard: ProcessGuard = field(default_factory=ProcessGuard)
+
+    # before anything is released
 
     def before_action(self, rounds: int) -> None:
         """Outdate the checkpoints, if the action of this round is the first that they do not hold.
 
         Raises:
-            CheckpointError: where another learner went on from one of them.
+            CheckpointError: where another learner went on from one of them, or a mark is missing or cannot be written.
+            ProtocolError: in a forked process.
         """
-        if self.saved_in is None or self.saved_in == rounds:
+        self.guard.check()
+        held = [place for place, there in self.places.items() if there.open]
+        if not held:
             return
-        self.outdate()
-        self.saved_in = None
+        if self.saved_in != rounds or any(self.places[place].unsure for place in held):
+            self.outdate()
+            return
+        for place in held:
+            if not self.places[place].left and Mark.read(Path(place)) is None:
+                raise _missing(place)
 
-    def outdate(self, *, but: str | None = None) -> None:
-        """Move the number on in all places, except in the place `but`.
+    def before_release(self) -> None:
+        """Outdate the checkpoints, which cannot hold what is released now.
 
         Raises:
-            CheckpointError: where another learner went on from one of them.
+            CheckpointError, ProtocolError: as for an action.
         """
-        for place in self.places:
-            if place == but:
-                continue
-            path = Path(place)
+        self.guard.check()
+        self.outdate()
+
+    def outdate(self, *, but: str | None = None) -> None:
+        """Let no open checkpoint be continued, except one in the place `but`.
+
+        Raises:
+            CheckpointError: where another learner went on from one of them, or a mark is missing or cannot be written.
+                Those before it are outdated, and the next call goes on with the rest.
+        """
+        for place, there in list(self.places.items()):
+            if there.open and place != but:
+                self._outdate(place)
+        if but is None:
+            self.saved_in = None
+
+    def _outdate(self, place: str) -> None:
+        there, path = self.places[place], Path(place)
+        try:
             with locked(path.parent):
                 mark = self._own_mark(place)
                 if mark is not None:
-                    replace(mark, generation=mark.generation + 1).write(path)
-                    self.places[place] = mark.generation + 1
+                    new = Mark(there.generation + 1, new_token(), mark.rollbacks)
+                    self.places[place] = replace(there, tokens=(mark.token, new.token))
+                    new.write(path)
+                    self.places[place] = Place((new.token,), new.generation, open=False)
+                    return
+        except FileNotFoundError:  # the folder is gone
+            if not there.left:
+                raise _missing(place) from None
+        except OSError as error:
+            raise CheckpointError(
+                f"The checkpoint {place} cannot be outdated ({error.strerror or error}), so nothing is released."
+            ) from error
+        del self.places[place]  # it was moved to where this learner was loaded from
 
-    def after_saving(self, place: str, rounds: int) -> "Lineage":
-        """The lineage that a checkpoint in a place is to hold; the caller holds the lock of its folder.
+    def _own_mark(self, place: str) -> Mark | None:
+        """The mark in a known place; None where it is missing and nothing there can be continued by anyone.
+
+        Raises:
+            CheckpointError: where it is not one that this learner left.
+        """
+        there, mark = self.places[place], Mark.read(Path(place))
+        if mark is None:
+            if there.open and not there.left:
+                raise _missing(place)
+        elif mark.token not in there.tokens:
+            raise CheckpointError(
+                f"The checkpoint {place} was continued by another learner "
+                f"(generation {mark.generation}, here {there.generation}), so nothing is released or saved."
+            )
+        return mark
+
+    # saving and loading
+
+    @contextmanager
+    def saving(self, place: str, rounds: int) -> Iterator[Stamp]:
+        """Hand out the stamp of a checkpoint that is to be written to a place, and put its mark beside it.
+
+        While it is written, and after an interruption, the learner counts with both files, the old and the new one; a
+        file that is newer than its mark can be loaded. The caller holds the lock of the folder.
 
         Raises:
             CheckpointError: where another learner went on from the checkpoint that is there.
         """
+        mark = self._mark_to_replace(place)
+        before = self.places.get(place)
+        generation = max(mark.generation, before.generation if before else 0) + 1
+        stamp = Stamp(generation, new_token(), mark.token)
+        known = before.tokens if before else (mark.token,)
+        self.places[place] = Place((*known, stamp.token), generation)
+        try:
+            yield stamp
+            Mark(generation, stamp.token, self.rollbacks).write(Path(place))
+        except BaseException:
+            self._settle(place, before, stamp, rounds)
+            raise
+        self.places[place] = Place((stamp.token,), generation)
+        self.saved_in = rounds
+
+    def _mark_to_replace(self, place: str) -> Mark:
+        """The mark in a place; where there is none, one is made, so that a crash finds a file newer than its mark."""
         mark = self._own_mark(place) if place in self.places else Mark.read(Path(place))
-        generation = 1 if mark is None else mark.generation + 1
-        return Lineage({**self.places, place: generation}, rounds, self.rollbacks)
-
-    def _own_mark(self, place: str) -> Mark | None:
-        """The mark in a place; None where the side file is gone, and no checkpoint there can be loaded.
-
-        Raises:
-            CheckpointError: where it is not the one that this learner left.
-        """
-        mark = Mark.read(Path(place))
-        if mark is not None and mark.generation != self.places[place]:
-            raise CheckpointError(
-                f"The checkpoint {place} was continued by another learner "
-                f"(generation {mark.generation}, here {self.places[place]})."
-            )
+        if mark is None:
+            before = self.places.get(place)
+            mark = Mark(before.generation if before else 0, new_token(), self.rollbacks)
+            self.places[place] = Place((mark.token,), mark.generation, open=False)
+            mark.write(Path(place))
         return mark
+
+    def _settle(self, place: str, before: Place | None, stamp: Stamp, rounds: int) -> None:
+        """After a save that failed: which file is there?"""
+        try:
+            found = stamp_in(Path(place))
+        except (CheckpointError, OSError):
+            self.saved_in = None  # either
+            return
+        if found == stamp:
+            self.saved_in = rounds  # the new one; its mark may be the old one or the new one
+        elif before is None:
+            del self.places[place]
+        else:
+            self.places[place] = before
+
+    def loaded(self, place: str, stamp: Stamp, mark: Mark, rounds: int) -> None:
+        """Make this lineage, read from a checkpoint in a place, that of a learner that lives.
+
+        Args:
+            place: the file.
+            stamp: that of the checkpoint.
+            mark: beside it now; of another token where the checkpoint is not the latest state, which is certified as a
+                rollback: other checkpoints of the same state are then no concern of this learner.
+            rounds: of the learner.
+        """
+        for other, there in self.places.items():
+            if mark.token != stamp.token:
+                self.places[other] = replace(there, open=False)
+            elif stamp.token in there.tokens:  # it was written there
+                self.places[other] = replace(there, left=True)
+        self.places[place] = Place((mark.token,), mark.generation)
+        self.saved_in, self.rollbacks = rounds, mark.rollbacks
+
+
+def _missing(place: str) -> CheckpointError:
+    return CheckpointError(
+        f"The side file {side_file(Path(place))} is missing: whoever moved or removed the checkpoint may continue it, "
+        "so this learner releases nothing more."
+    )

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from dpcvx.checkpoints.lineage import Lineage, Mark, side_file
-from dpcvx.checkpoints.state_file import place_of, read_state, write_state
+from dpcvx.checkpoints.lineage import Lineage
+from dpcvx.checkpoints.mark import Mark, new_token, side_file
+from dpcvx.checkpoints.state_file import Stamp, place_of, read_state, write_state
 from dpcvx.errors import CheckpointError
 from dpcvx.storage.lock import locked
 
@@ -19,13 +20,19 @@ _KIND = "learner"
 def save(learner: Any, path: str | os.PathLike[str]) -> None:
     """Write a learner to a file, to be continued by `load`.
 
+    A save that fails leaves the old checkpoint or the new one, and the learner may go on: before its next release it
+    outdates whichever is there, or raises where it cannot.
+
     Args:
         learner: anything of the package that plays.
-        path: the file; it is replaced in one step. Beside a secure learner's file goes `<path>.generation`.
+        path: the file; it is replaced in one step. Beside a secure learner's file goes `<path>.generation`, without
+            which neither the file nor the learner can be continued: move both, and only while no learner lives.
 
     Raises:
         CheckpointError: where the learner cannot be written: an own oracle that cannot be pickled, or a checkpoint
             that another learner continued.
+        ProtocolError: where a secure learner is saved in a forked process.
+        OSError: where a file cannot be written.
     """
     if not hasattr(learner, "lineage"):
         raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
@@ -35,24 +42,18 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
 
 def _save(learner: Any, path: str | os.PathLike[str]) -> None:
     path = place_of(path)
-    before: Lineage | None = learner.lineage
-    if before is None:
+    if path.is_dir():
+        raise CheckpointError(f"{path} is a folder, not a checkpoint.")
+    lineage: Lineage | None = learner.lineage
+    if lineage is None:
         write_state(path, learner, _KIND)
         return
+    lineage.guard.check()
     place = str(path)
-    if before.saved_in is not None and before.saved_in != learner.rounds:
-        before.outdate(but=place)
-    with locked(path.parent):
-        after = before.after_saving(place, learner.rounds)
-        generation = after.places[place]
-        learner.lineage = after  # it goes into the file
-        try:
-            write_state(path, learner, _KIND, generation)
-            # an interruption here leaves a file that is newer than its mark, which `load` allows
-            Mark(generation, after.rollbacks).write(path)
-        except BaseException:
-            learner.lineage = before
-            raise
+    if lineage.saved_in != learner.rounds:
+        lineage.outdate(but=place)
+    with locked(path.parent), lineage.saving(place, learner.rounds) as stamp:
+        write_state(path, learner, _KIND, stamp)
 
 
 def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
@@ -67,38 +68,52 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
 
     Raises:
         CheckpointError: where the file is damaged, of another format, or an older generation.
+        MissingCheckpointError: where there is none.
     """
     path = place_of(path)
     with locked(path.parent):
-        learner, generation = read_state(path, _KIND)
-        if generation is None:
+        learner, stamp = read_state(path, _KIND)
+        lineage: Lineage | None = learner.lineage
+        if (stamp is None) != (lineage is None):
+            raise CheckpointError(f"{path} is damaged: a secure learner has a generation, and no other has.")
+        if stamp is None or lineage is None:
             return learner
-        mark = _continued(path, generation, learner.lineage.rollbacks, allow_rollback)
-        mark.write(path)
-        learner.lineage.places[str(path)] = mark.generation
-        learner.lineage.rollbacks = mark.rollbacks
+        found = Mark.read(path)
+        mark = _continued(path, stamp, found, lineage.rollbacks, allow_rollback)
+        if mark != found:
+            mark.write(path)
+        lineage.loaded(str(path), stamp, mark, learner.rounds)
         return learner
 
 
-def _continued(path: Path, generation: int, rollbacks: int, allow_rollback: bool) -> Mark:
+def _continued(path: Path, stamp: Stamp, mark: Mark | None, rollbacks: int, allow_rollback: bool) -> Mark:
     """The mark of a checkpoint that is being continued.
 
     Args:
         path: the checkpoint.
-        generation, rollbacks: what the checkpoint itself says.
-        allow_rollback: whether it may be older than its mark.
+        stamp, rollbacks: what the checkpoint itself says.
+        mark: beside it, if there is one.
+        allow_rollback: whether the checkpoint may be another than the one that the mark admits.
 
     Raises:
-        CheckpointError: where it is older, or its mark is missing, and may not be.
+        CheckpointError: where it is another, or its mark is missing, and may not be.
     """
-    mark = Mark.read(path)
-    if mark is not None and generation >= mark.generation:
-        return Mark(generation, max(mark.rollbacks, rollbacks))
+    rollbacks = max(rollbacks, mark.rollbacks if mark else 0)
+    if mark is not None and mark.token in (stamp.token, stamp.after):
+        return Mark(stamp.generation, stamp.token, rollbacks)
     if not allow_rollback:
         raise CheckpointError(
-            f"{path} is generation {generation}, but "
-            + (f"its side file {side_file(path)} is missing" if mark is None else f"{mark.generation} exists")
-            + ". Continuing from it would release losses twice; allow_rollback=True does so and certifies it."
+            f"{path} is generation {stamp.generation}, but {_instead(path, stamp, mark)}. "
+            "Continuing from it would release losses twice; allow_rollback=True does so and certifies it."
         )
-    mark = mark or Mark(generation, rollbacks)
-    return Mark(max(mark.generation, generation) + 1, mark.rollbacks + 1)
+    latest = max(stamp.generation, mark.generation if mark else 0)
+    return Mark(latest + 1, new_token(), rollbacks + 1)
+
+
+def _instead(path: Path, stamp: Stamp, mark: Mark | None) -> str:
+    """What was found in place of the mark of a checkpoint."""
+    if mark is None:
+        return f"its side file {side_file(path)} is missing"
+    if mark.generation > stamp.generation:
+        return f"{mark.generation} exists"
+    return f"its side file {side_file(path)} belongs to another checkpoint"

@@ -63,6 +63,7 @@ class Player(ABC):
         Raises:
             ProtocolError: where the last action has had no feedback yet.
             HorizonError: where the rounds are used up.
+            CheckpointError: of a secure learner, where another one goes on from its checkpoint, or may do so.
         """
         if self.lineage is not None:
             self._guard.check()

@@ -75,6 +75,8 @@ def test_the_content_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypat
         monkeypatch.setattr(os, step, lambda *a, step=step, original=original: (steps.append(step), original(*a))[1])
     write_atomically(tmp_path / "file", b"content")
     assert steps == ["fsync", "replace"]
+    write_atomically(tmp_path / "file", b"content", lasting=True)
+    assert steps[2:] == ["fsync", "replace", "fsync"]  # the name too, before anybody relies on it
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o000, 0o666), (0o022, 0o644), (0o077, 0o600)])

@@ -194,6 +194,8 @@ class PrivateBandit(Player):
         if played < self.batch:
             self._turn = turn._replace(rounds=rounds, played=played, total=total)
             return
+        if rounds < self.horizon and self.lineage is not None:
+            self.lineage.before_release()
         self._turn = turn._replace(releasing=True)  # until the learner has it: a second release would cost epsilon too
         if rounds < self.horizon:
             assert turn.action is not None
