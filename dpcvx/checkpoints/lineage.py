@@ -26,8 +26,9 @@ class Place:
     """What a learner knows of a file in which it was saved.
 
     Attributes:
-        tokens: what the mark there may say, as long as nobody else wrote it: one token, or several where a write was
+        tokens: what the mark there may say, as long as nobody else wrote it: one token, or several where a save was
             interrupted.
+        tried: the token by which the learner last tried to outdate it.
         generation: the highest that was written there.
         open: whether a file there may be continued; no longer, once it is outdated.
         left: whether the learner was loaded from a file that was moved or copied away from there; its mark may then be
@@ -38,11 +39,12 @@ class Place:
     generation: int
     open: bool = True
     left: bool = False
+    tried: str | None = None
 
     @property
     def unsure(self) -> bool:
         """Whether a write was interrupted there, after which a file may be newer than its mark."""
-        return self.open and len(self.tokens) > 1 and not self.left
+        return self.open and not self.left and (len(self.tokens) > 1 or self.tried is not None)
 
 
 @dataclass
@@ -110,7 +112,7 @@ class Lineage:
                 mark = self._own_mark(place)
                 if mark is not None:
                     new = Mark(there.generation + 1, new_token(), mark.rollbacks)
-                    self.places[place] = replace(there, tokens=(mark.token, new.token))
+                    self.places[place] = replace(there, tried=new.token)  # one tried before is not in the mark now
                     new.write(path)
                     self.places[place] = Place((new.token,), new.generation, open=False)
                     return
@@ -133,7 +135,7 @@ class Lineage:
         if mark is None:
             if there.open and not there.left:
                 raise _missing(place)
-        elif mark.token not in there.tokens:
+        elif mark.token not in (*there.tokens, there.tried):
             raise CheckpointError(
                 f"The checkpoint {place} was continued by another learner "
                 f"(generation {mark.generation}, here {there.generation}), so nothing is released or saved."
@@ -156,7 +158,7 @@ class Lineage:
         before = self.places.get(place)
         generation = max(mark.generation, before.generation if before else 0) + 1
         stamp = Stamp(generation, new_token(), mark.token)
-        known = before.tokens if before else (mark.token,)
+        known = {mark.token, *(before.tokens if before else ())}
         self.places[place] = Place((*known, stamp.token), generation)
         try:
             yield stamp
