@@ -1,6 +1,6 @@
 """Races of real processes for one checkpoint, each brought to the point where it could be lost.
 
-    python tests/races.py <folder> <which lock is taken away: none, outdate, save and load> ...
+    python tests/races.py <folder> <locked, or unlocked: in each race the lock that it is about is taken away>
 
 Each process stops in its critical section, after it read the mark, until the other one got there or past it. With the
 locks the other one waits for it instead, and the stop ends after a moment. Prints, for each race, how many released.
@@ -177,21 +177,26 @@ def saved(race, learner, spent=False):
         learner.act()
 
 
-def main(folder, unlocked):
-    for module in {"none": (), "outdate": (lineage,), "save and load": (saving,)}[unlocked]:
-        module.locked = lambda _: nullcontext()
+RACES = {
+    # name: learner, processes, whether the checkpoint is outdated before, the module whose lock it is about
+    "outdate": (full_information, (goes_on, goes_on), False, lineage),
+    "outdate, bandit": (bandit, (goes_on, goes_on), False, lineage),
+    "save": (Miniature, (saves, overtakes), False, saving),
+    "load": (Miniature, (fails_to_save_and_overtakes, loads_the_newer_file), False, saving),
+    "rollback": (Miniature, (rolls_back, rolls_back), True, saving),
+}
+
+
+def main(folder, locks):
     answers = {}
-    for name, make, players, spent in (
-        ("outdate", full_information, (goes_on, goes_on), False),
-        ("outdate, bandit", bandit, (goes_on, goes_on), False),
-        ("save", Miniature, (saves, overtakes), False),
-        ("load", Miniature, (fails_to_save_and_overtakes, loads_the_newer_file), False),
-        ("rollback", Miniature, (rolls_back, rolls_back), True),
-    ):
-        concerned = unlocked != "none" and name.startswith("outdate") == (unlocked == "outdate")
-        race = Race(folder / name, UNLOCKED if concerned else LOCKED)
+    for name, (make, players, spent, module) in RACES.items():
+        race = Race(folder / name, LOCKED if locks == "locked" else UNLOCKED)
         saved(race, make(), spent)
+        original = module.locked
+        if locks == "unlocked":
+            module.locked = lambda _: nullcontext()
         answers[name] = race.run(*players)
+        module.locked = original
     print(json.dumps(answers))
 
 
