@@ -35,7 +35,7 @@ from dpcvx.learners import (
     save,
 )
 from dpcvx.privacy import Certificate, PrivateSums, compose
-from dpcvx.privacy.audit import audit
+from dpcvx.privacy.audit import Coupling, audit, couple
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.version import __version__
@@ -45,6 +45,7 @@ __all__ = [
     "FTRL",
     "Certificate",
     "CheckpointError",
+    "Coupling",
     "DecisionSet",
     "DeclarationError",
     "DegenerateSetError",
@@ -75,6 +76,7 @@ __all__ = [
     "audit",
     "check_learner",
     "compose",
+    "couple",
     "load",
     "price_of_privacy",
     "private_bandit",

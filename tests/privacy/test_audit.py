@@ -96,7 +96,7 @@ def test_audit_of_one_laplace_release_comes_close_and_stays_below():
 
     result = audit(release(0), release(1), claim=1, score=lambda y: -y[:, 0], samples=400_000)
     assert 0.9 < result.lower_bound < 1 and not result.exceeded
-    assert audit(release(0), release(1), claim=0.8, samples=400_000).exceeded  # by a learned score
+    assert audit(release(0), release(1), claim=0.8, bits=False, samples=400_000).exceeded  # by a learned score
     assert "consistent" in str(result) and "EXCEEDS" in str(AuditResult(1.0, 0.0, 2.0, 0.99, 10, (5, 0)))
 
 
@@ -186,7 +186,7 @@ def test_learner_is_audited_by_its_whole_sequence_of_actions():
     for scale in (2 / 2.0, 1 / 2.0):
         samplers = [learner_outputs(lambda rng, s=scale: Toy(rng, s), stream) for stream in (first, second)]
         assert samplers[0](np.random.default_rng(0), 4).shape == (4, 3)
-        verdicts.append(audit(*samplers, claim=2.0, samples=40_000))
+        verdicts.append(audit(*samplers, claim=2.0, bits=False, samples=40_000))
     assert not verdicts[0].exceeded and verdicts[0].lower_bound > 1.4
     assert verdicts[1].exceeded
 
@@ -286,7 +286,8 @@ def test_learned_events_on_the_prefixes_of_shipped_counters_stay_below_the_claim
         make = simulated(PrivateSums, box, 8, 2.0, **settings)
         for item in (1, 2, 7):
             samplers = [prefix_outputs(make, stream, padding=False) for stream in worst_neighbours(box, 8, item=item)]
-            result = audit(*samplers, claim=2.0, delta=settings.get("delta", 0.0), samples=40_000, seed=item)
+            delta = settings.get("delta", 0.0)
+            result = audit(*samplers, claim=2.0, delta=delta, bits=False, samples=40_000, seed=item)
             assert not result.exceeded and result.lower_bound > 0.2, (settings, item, result)
 
 

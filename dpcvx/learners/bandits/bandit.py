@@ -16,9 +16,9 @@ from dpcvx.arrays import Array
 from dpcvx.errors import HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.noise import own_generator
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
-from dpcvx.streams import stream
 
 
 class Progress(NamedTuple):
@@ -76,7 +76,7 @@ class Bandit(Player):
         self.decision_set, self.loss_set = decision_set, loss_set
         self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
-        self._rng = stream(seed, f"{type(self).__name__}: own draws")
+        self._rng = own_generator(seed, f"{type(self).__name__}: own draws")
         self._progress = Progress(0, None)
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpcvx.learners.bandits import BANDITS, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
+from dpcvx.privacy.noise import own_generator
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
@@ -49,7 +50,7 @@ def private_bandit(
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`; see `PrivateBandit`.
     """
     noise = None if seed is None else stream(seed, "private_bandit: noise")
-    candidates, refusals = bandits(decision_set, loss_set, horizon, stream(seed, "private_bandit: learners"))
+    candidates, refusals = bandits(decision_set, loss_set, horizon, own_generator(seed, "private_bandit: learners"))
     made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]

@@ -12,6 +12,7 @@ from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.exact_sums import ExactSums
+from dpcvx.privacy.noise import own_generator
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.privacy.running_sums import RunningSums
@@ -78,7 +79,7 @@ class FullInformation(Player):
         self.decision_set, self.loss_set = decision_set, loss_set
         self._privacy: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
         noise = None if seed is None else stream(seed, f"{type(self).__name__}: noise")
-        self._rng = stream(seed, f"{type(self).__name__}: own draws")
+        self._rng = own_generator(seed, f"{type(self).__name__}: own draws")
         self._sums: RunningSums
         if epsilon is None:
             if delta:

@@ -1,5 +1,6 @@
-"""The audit: lower bounds on epsilon by sampling, exact certificates of counters, attacks on floating-point noise."""
+"""The audit: couplings, lower bounds on epsilon by sampling, exact certificates, attacks on floating-point noise."""
 
+from dpcvx.privacy.audit.coupling import Coupling, couple
 from dpcvx.privacy.audit.evidence import View
 from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, Sampler, audit
@@ -8,9 +9,11 @@ from dpcvx.privacy.audit.worst_case import worst_neighbours
 
 __all__ = [
     "AuditResult",
+    "Coupling",
     "Sampler",
     "View",
     "audit",
+    "couple",
     "exact_view",
     "learner_outputs",
     "node_outputs",

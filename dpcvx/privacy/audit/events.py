@@ -33,6 +33,22 @@ def choose_event(first: Array, second: Array, *, delta: float = 0.0, confidence:
     Args:
         first, second: scores of as many runs on the first and on the second stream.
     """
+    return _best(first, second, delta, confidence)[1]
+
+
+def best_event(first: Array, second: Array, *, delta: float = 0.0, confidence: float = CONFIDENCE) -> tuple[int, Event]:
+    """The score that gives the largest lower bound by an event of its own, counted from 0, and that event.
+
+    Args:
+        first, second: (scores, n), every score of as many runs on the first and on the second stream.
+    """
+    found = [_best(a, b, delta, confidence) for a, b in zip(first, second, strict=True)]
+    best = int(np.argmax([bound for bound, _ in found]))
+    return best, found[best][1]
+
+
+def _best(first: Array, second: Array, delta: float, confidence: float) -> tuple[float, Event]:
+    """The event of one score with the largest bound, and that bound."""
     n = len(first)
     tails = np.geomspace(1 / n, 0.5, _CANDIDATES)
     levels = np.concatenate([tails, 1 - tails])
@@ -44,5 +60,5 @@ def choose_event(first: Array, second: Array, *, delta: float = 0.0, confidence:
     for_first = epsilon_lower_bound(above[0], above[1], n, delta=delta, confidence=confidence)
     for_second = epsilon_lower_bound(below[1], below[0], n, delta=delta, confidence=confidence)
     if for_first.max() >= for_second.max():
-        return Event(float(thresholds[for_first.argmax()] - slack), "first")
-    return Event(float(thresholds[for_second.argmax()] + slack), "second")
+        return float(for_first.max()), Event(float(thresholds[for_first.argmax()] - slack), "first")
+    return float(for_second.max()), Event(float(thresholds[for_second.argmax()] + slack), "second")

@@ -7,8 +7,9 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.audit.confidence import CONFIDENCE, epsilon_lower_bound
-from dpcvx.privacy.audit.events import Score, choose_event
+from dpcvx.privacy.audit.events import Score, best_event
 from dpcvx.privacy.audit.learned_score import learn_score
+from dpcvx.privacy.audit.low_bits import learn_low_bits
 from dpcvx.streams import stream
 
 Sampler = Callable[[np.random.Generator, int], Array]  # (rng, n) -> (n, features): n runs of the whole output sequence
@@ -50,21 +51,25 @@ def audit(
     claim: float,
     delta: float = 0.0,
     score: Score | None = None,
+    bits: bool = True,
     samples: int = 100_000,
     confidence: float = CONFIDENCE,
     seed: int | np.random.Generator | None = 0,
 ) -> AuditResult:
     """A lower confidence bound on the epsilon of a mechanism or learner, from its outputs on two neighbouring streams.
 
-    Half of the runs choose an event (and learn the score, where none is given), the other half bounds its
-    probabilities, so the bound is valid whatever was chosen.
+    Half of the runs choose an event (and learn scores, where none is given: one on the values of the outputs, one on
+    their bits, which floating-point noise gives away), the other half bounds its probabilities, so the bound is valid
+    whatever was chosen.
 
     Args:
         first, second: `(rng, n) -> (n, features)`, n independent runs on the first and on the second stream; see
             `prefix_outputs`, `node_outputs`, `learner_outputs`.
         claim: the epsilon that is claimed; delta: the delta.
         score: a function of the outputs that is large where the first stream is likelier, best the exact
-            log-likelihood ratio (`exact_view`); by default it is learned.
+            log-likelihood ratio (`exact_view`); by default scores are learned.
+        bits: whether learned scores look at the bits of the outputs too. A simulation, whose noise is floating-point,
+            does not keep its claim then; False asks about the law of its noise alone.
         samples: runs on each stream.
         confidence: one-sided.
         seed: of the generators that are handed to the samplers; mechanisms that draw secure noise ignore them.
@@ -77,17 +82,15 @@ def audit(
         )
     rngs = stream(seed, "audit").spawn(6)
     half = samples // 2
-    choosing = half
-    if score is None:
+    choosing, scores = half, [score] if score is not None else []
+    if not scores:
         choosing = half // 2
-        score = learn_score(_outputs(first, rngs[0], half - choosing), _outputs(second, rngs[1], half - choosing))
-    event = choose_event(
-        _scores(first, rngs[2], choosing, score),
-        _scores(second, rngs[3], choosing, score),
-        delta=delta,
-        confidence=confidence,
-    )
-    counts = (event.count(_scores(first, rngs[4], half, score)), event.count(_scores(second, rngs[5], half, score)))
+        known = [_outputs(sampler, rng, half - choosing) for sampler, rng in ((first, rngs[0]), (second, rngs[1]))]
+        scores = [learn_score(*known), *([learn_low_bits(*known)] if bits else [])]
+    seen = [_scores(sampler, rng, choosing, scores) for sampler, rng in ((first, rngs[2]), (second, rngs[3]))]
+    best, event = best_event(*seen, delta=delta, confidence=confidence)
+    judged = [_scores(sampler, rng, half, [scores[best]])[0] for sampler, rng in ((first, rngs[4]), (second, rngs[5]))]
+    counts = event.count(judged[0]), event.count(judged[1])
     likely, unlikely = counts if event.favours == "first" else counts[::-1]
     bound = float(epsilon_lower_bound(likely, unlikely, half, delta=delta, confidence=confidence))
     return AuditResult(float(claim), float(delta), bound, confidence, 2 * half, (likely, unlikely))
@@ -102,6 +105,10 @@ def _outputs(sampler: Sampler, rng: np.random.Generator, n: int) -> Array:
     return outputs
 
 
-def _scores(sampler: Sampler, rng: np.random.Generator, n: int, score: Score) -> Array:
-    sizes = [min(_CHUNK, n - start) for start in range(0, n, _CHUNK)]
-    return np.concatenate([np.asarray(score(_outputs(sampler, rng, size))) for size in sizes])
+def _scores(sampler: Sampler, rng: np.random.Generator, n: int, scores: list[Score]) -> Array:
+    """(scores, n): every score of n runs."""
+    parts = []
+    for start in range(0, n, _CHUNK):
+        outputs = _outputs(sampler, rng, min(_CHUNK, n - start))
+        parts.append(np.stack([np.asarray(score(outputs)) for score in scores]))
+    return np.hstack(parts)

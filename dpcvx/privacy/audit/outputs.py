@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.audit.feeding import feedback
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.counters import Counter
 from dpcvx.privacy.noise import Source
@@ -138,7 +139,8 @@ def learner_outputs(factory: Callable[[np.random.Generator], Any], losses: Any) 
     """A sampler of the whole sequence of actions of a learner, (n, T times the size of an action).
 
     Args:
-        factory: builds a new learner with `act()` and `update(loss)` from a generator, once for each run.
+        factory: builds a new learner with `act()` and `update(feedback)` from a generator, once for each run; a bandit,
+            by `sees = "value"`, gets <loss, action>.
         losses: (T, *shape).
     """
     stream = np.asarray(losses, dtype=float)
@@ -147,8 +149,9 @@ def learner_outputs(factory: Callable[[np.random.Generator], Any], losses: Any) 
         learner = factory(rng)
         actions = []
         for loss in stream:
-            actions.append(np.ravel(np.asarray(learner.act(), dtype=float)))
-            learner.update(loss)
+            action = np.asarray(learner.act(), dtype=float)
+            learner.update(feedback(learner, loss, action))
+            actions.append(action.ravel())
         return np.concatenate(actions)
 
     def sample(rng: np.random.Generator, n: int) -> Array:

@@ -1,10 +1,11 @@
-"""Noise: the laws that can be asked for by name, and the sources that draw it."""
+"""Noise: the laws that can be asked for by name, the sources that draw it, and scripts in its place."""
 
 from dpcvx.privacy.noise.gaussian import Gaussian
 from dpcvx.privacy.noise.k_norm import KNorm
 from dpcvx.privacy.noise.laplace import Laplace
-from dpcvx.privacy.noise.law import Law, Releases, Spent
-from dpcvx.privacy.noise.sources import SecureSource, SimulatedSource, Source, noise_source
+from dpcvx.privacy.noise.law import Law, Price, Releases, Spent
+from dpcvx.privacy.noise.script import Script, own_generator, scripted
+from dpcvx.privacy.noise.sources import ScriptedSource, SecureSource, SimulatedSource, Source, noise_source
 
 # by the name that users give; where none is given, the first that accepts delta
 LAWS: dict[str, type[Law]] = {law.key: law for law in (Laplace, Gaussian, KNorm)}
@@ -15,10 +16,15 @@ __all__ = [
     "KNorm",
     "Laplace",
     "Law",
+    "Price",
     "Releases",
+    "Script",
+    "ScriptedSource",
     "SecureSource",
     "SimulatedSource",
     "Source",
     "Spent",
     "noise_source",
+    "own_generator",
+    "scripted",
 ]

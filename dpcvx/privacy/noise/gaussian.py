@@ -1,5 +1,6 @@
 """Gaussian noise: for the 2-norm and delta > 0, by way of zero-concentrated privacy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.gaussian_calibration import gaussian_epsilon, zcdp_epsilon, zcdp_rho
-from dpcvx.privacy.noise.law import Law, Spent
+from dpcvx.privacy.noise.law import Law, Price, Spent
 from dpcvx.privacy.opendp import discrete_gaussian
 
 
@@ -44,6 +45,10 @@ class Gaussian(Law):
     def exact(self, shift: float, delta: float) -> Spent:
         mu = float(shift / self.scale)
         return Spent(gaussian_epsilon(mu, delta), mu * mu / 2)
+
+    def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
+        squares = sum(entry * entry for entry in shift)  # whole numbers add up exactly
+        return Price(rho=float(squares / (2 * self.scale**2)))
 
     def together(self, count: int) -> float:
         return float(np.sqrt(count))

@@ -1,5 +1,6 @@
 """K-norm noise: fitted to the shape of the loss set, for boxes and centered Euclidean balls; in simulation only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -52,16 +53,19 @@ class KNorm(PureLaw):
     def log_moment(self, s: float) -> float:
         return float("inf")
 
+    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
+        return float(self._sizes(np.array(shift, dtype=float)))
+
     def log_ratio(self, noisy: Array, first: Array, second: Array) -> Array:
         """Of noise on each block of N coordinates."""
+        return (self._sizes(noisy - second) - self._sizes(noisy - first)) / self.scale
+
+    def _sizes(self, shifts: Array) -> Array:
+        """The norm of K of each block of N coordinates, summed over the last axis."""
         half = np.array(self.half)
         order = np.inf if self.body == "box" else 2
-
-        def size(differences: Array) -> Array:
-            blocks = differences.reshape(*differences.shape[:-1], -1, half.size) / half
-            return np.asarray(np.linalg.norm(blocks, order, axis=-1).sum(axis=-1))
-
-        return (size(noisy - second) - size(noisy - first)) / self.scale
+        blocks = shifts.reshape(*shifts.shape[:-1], -1, half.size) / half
+        return np.asarray(np.linalg.norm(blocks, order, axis=-1).sum(axis=-1))
 
     def measurement(self, size: int) -> Any:
         raise ValueError("K-norm noise exists only in simulation; give a seed, or use Laplace noise.")

@@ -1,5 +1,6 @@
 """Laplace noise: independent coordinates, for the 1-norm."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ class Laplace(PureLaw):
 
     key = "laplace"
     name = "Laplace"
+
+    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
+        return sum(abs(entry) for entry in shift)  # whole numbers add up exactly
 
     @property
     def standard_deviation(self) -> float:

@@ -12,6 +12,7 @@ And with a scale: what it gives (`claimed`, by composition as the certificate co
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -30,6 +31,29 @@ class Spent(NamedTuple):
 
     epsilon: float
     rho: float | None
+
+
+@dataclass(frozen=True)
+class Price:
+    """What two neighbouring values of some releases are apart, exactly: prices add up.
+
+    Attributes:
+        pure: the epsilon of all releases by pure noise.
+        pure_rho: their zero-concentrated privacy, epsilon^2/2 of each.
+        rho: that of all releases by Gaussian noise.
+    """
+
+    pure: float = 0.0
+    pure_rho: float = 0.0
+    rho: float = 0.0
+
+    @classmethod
+    def of_pure(cls, epsilon: float) -> "Price":
+        """Of one release by pure noise."""
+        return cls(pure=epsilon, pure_rho=epsilon * epsilon / 2)
+
+    def __add__(self, other: "Price") -> "Price":
+        return Price(self.pure + other.pure, self.pure_rho + other.pure_rho, self.rho + other.rho)
 
 
 @dataclass(frozen=True)
@@ -113,6 +137,10 @@ class Law(ABC):
         """What noise on releases that move by `shift`, all together and in the law's norm, costs at delta exactly."""
 
     @abstractmethod
+    def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
+        """What a release costs of which two neighbouring values are `shift` apart, entry by entry."""
+
+    @abstractmethod
     def together(self, count: int) -> float:
         """How far `count` releases move together, in the law's norm, where each moves by 1."""
 
@@ -189,6 +217,13 @@ class PureLaw(Law):
 
     def exact(self, shift: float, delta: float) -> Spent:
         return Spent(float(shift / self.scale), None)
+
+    @abstractmethod
+    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
+        """Of a shift, in the norm of the density."""
+
+    def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
+        return Price.of_pure(float(self.length(shift) / self.scale))
 
     def together(self, count: int) -> float:
         return count

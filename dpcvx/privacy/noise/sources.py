@@ -2,8 +2,8 @@
 
 A source draws: `draw(values)` returns the noise that was added to the released values. The secure source hands the true
 integers to OpenDP and never takes a seed; the simulated source needs a generator and is never private. `noise_source`
-is the one place where the sources of running sums and of secure feedback are made: another sampler, or a scripted one,
-takes its place there.
+is the one place where the sources of running sums and of secure feedback are made: inside a coupling (see `script`) it
+makes scripted ones, whose releases follow a script and are kept with the values that they should have hidden.
 """
 
 import math
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ProtocolError
 from dpcvx.privacy.noise.law import Law
+from dpcvx.privacy.noise.script import Script, current_script
 from dpcvx.privacy.secret import Secret
 from dpcvx.storage.process import ProcessGuard
 
@@ -67,7 +69,35 @@ class SecureSource(Secret, Source):
         return np.asarray(released.reshape(values.shape) - values)
 
     def saved(self) -> tuple[Any, ...]:
-        return SecureSource, (self.law, self.size)  # a loaded one draws new noise in its own process
+        return secure_source, (self.law, self.size)  # a loaded one draws new noise in its own process
+
+
+class ScriptedSource(Secret, Source):
+    """Releases what a script says, whatever the values, and lets the script keep both: for couplings.
+
+    What it released tells nothing, so it is private and useless. It is refused outside of its coupling.
+    """
+
+    secure = True
+    described = "scripted noise source"
+
+    def __init__(self, law: Law, size: int, script: Script) -> None:
+        law.measurement(size)  # refuses laws without an exact sampler
+        self.law, self.size, self._script = law, size, script
+
+    def draw(self, values: Array) -> Array:
+        if current_script() is not self._script:
+            raise ProtocolError("A mechanism that was made inside a coupling is of no use outside of it.")
+        return np.asarray(self._script.vector(self.law, values) - values)
+
+    def saved(self) -> tuple[Any, ...]:
+        return secure_source, (self.law, self.size)
+
+
+def secure_source(law: Law, size: int) -> Source:
+    """A new source of secure noise; inside a coupling a scripted one."""
+    script = current_script()
+    return SecureSource(law, size) if script is None else ScriptedSource(law, size, script)
 
 
 class SimulatedSource(Source):
@@ -114,7 +144,9 @@ def noise_source(
     """
     if rng is not None:
         return SimulatedSource(law, rng)
-    source = SecureSource(law, size)
+    source = secure_source(law, size)
+    if not isinstance(source, SecureSource):
+        return source  # a coupling counts for itself
     price = count * source.cost(moved)
     if price > allowed * (1 + _SLACK):
         raise AssertionError(f"The releases cost {price}, more than the {allowed} that the certificate claims.")

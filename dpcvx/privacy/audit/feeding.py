@@ -1,0 +1,14 @@
+"""How whatever learns is fed: a learner the whole loss, a bandit the one number <loss, action>."""
+
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+
+
+def feedback(learner: Any, loss: Array, action: Any) -> Any:
+    """What `update` takes in a round: the loss, or for a learner whose `sees` is "value" the number <loss, action>."""
+    if getattr(learner, "sees", "loss") != "value":
+        return loss
+    return float(np.vdot(np.asarray(loss, dtype=float), np.asarray(action, dtype=float)))
