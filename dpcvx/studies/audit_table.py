@@ -1,4 +1,4 @@
-"""The table of the audit: every shipped mechanism with claimed, exact and audited epsilon, then every broken one.
+"""The table of the audit: every shipped mechanism with claimed, exact, audited and coupled epsilon, then broken ones.
 
 "The paper" is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.audit import bits
+from dpcvx.privacy.audit.coupling import Coupling, couple
 from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.audit.likelihood import exact_view
 from dpcvx.privacy.audit.lower_bound import AuditResult, audit
@@ -26,11 +27,12 @@ from dpcvx.privacy.noise import LAWS, Law
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import LossSet
 from dpcvx.studies import broken_mechanisms as broken
+from dpcvx.studies.coupled_mechanisms import coupled_mechanisms
 
 EPSILON = 2.0  # of the pure mechanisms
 GAUSSIAN = (4.0, 1e-3)  # sampling has power where mu is not small
 _VERDICTS = {(True, False): "holds", (True, True): "EXCEEDED", (False, True): "flagged", (False, False): "MISSED"}
-_ALIGNED = "<>>><<"
+_ALIGNED = "<>>>><<"
 _FAR = 50.0  # scales at which the density of the padded tree is compared
 
 
@@ -45,6 +47,7 @@ class Row:
     audited: float | None
     exceeded: bool
     note: str = ""
+    coupled: float | None = None  # infinite where two coupled runs show different things
 
     @property
     def as_expected(self) -> bool:
@@ -53,7 +56,8 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         verdict = _VERDICTS[self.shipped, self.exceeded]
-        return self.name, f"{self.claimed:.3f}", _number(self.exact), _number(self.audited), verdict, self.note
+        found = _number(self.exact), _number(self.audited), _number(self.coupled)
+        return self.name, f"{self.claimed:.3f}", *found, verdict, self.note
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,20 @@ class Case:
     samples: int = 0  # 0: certificate only
     learned: bool = False  # by learned events on the (unpadded) prefixes instead of the exact likelihood ratio
     note: str = ""
+    secure: Callable[[], PrivateSums] | None = None  # makes its secure form, which is coupled
 
     def row(self, seed: int) -> Row:
         certificate = certify(self.make, claim=self.claim, delta=self.delta)
         result = self._sampled(seed) if self.samples else None
+        coupling = None if self.secure is None else couple(self.secure, *self.streams, seed=seed)
         exceeded = certificate.exceeded or (result is not None and result.exceeded)
+        exceeded = exceeded or (coupling is not None and not coupling.holds)
         note = self.note
         if certificate.rho is not None and certificate.claimed_rho is not None and not self.shipped:
             note = f"rho {certificate.rho:.5f}, claimed {certificate.claimed_rho:.5f}"
         bound = None if result is None else result.lower_bound
-        return Row(self.name, self.shipped, self.claim, certificate.epsilon, bound, exceeded, note)
+        cost = None if coupling is None else _cost(coupling)
+        return Row(self.name, self.shipped, self.claim, certificate.epsilon, bound, exceeded, note, cost)
 
     def _sampled(self, seed: int) -> AuditResult:
         if self.learned:
@@ -104,6 +112,11 @@ def simulated(kind: type[PrivateSums], *arguments: Any, **settings: Any) -> Make
         return kind(*arguments, seed=rng, replicas=n, **settings)
 
     return make
+
+
+def unseeded(kind: type[PrivateSums], *arguments: Any, **settings: Any) -> Callable[[], PrivateSums]:
+    """`make()` of secure sums, for a coupling."""
+    return lambda: kind(*arguments, **settings)
 
 
 def secure(*arguments: Any, **settings: Any) -> Maker:
@@ -136,8 +149,9 @@ def _shipped(
     make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
     yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
     if law.exact_sampler:
+        again = unseeded(PrivateSums, loss_set, horizon, epsilon, **settings)
         make = secure(loss_set, horizon, epsilon, **settings)
-        yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples)
+        yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples, secure=again)
 
 
 def broken_cases(samples: int) -> Iterator[Case]:
@@ -156,18 +170,22 @@ def broken_cases(samples: int) -> Iterator[Case]:
     )
     for name, kind, loss_set, horizon, settings in by_nodes:
         make = simulated(kind, loss_set, horizon, EPSILON, **settings)
-        yield Case(name, make, worst_neighbours(loss_set, horizon), EPSILON, shipped=False, samples=samples)
+        again = unseeded(kind, loss_set, horizon, EPSILON, **settings)
+        streams = worst_neighbours(loss_set, horizon)
+        yield Case(name, make, streams, EPSILON, shipped=False, samples=samples, secure=again)
     by_prefixes: tuple[tuple[str, type[PrivateSums], str, int], ...] = (
         ("a node's noise reused", broken.NodeNoiseReused, "tree", 2),
         ("smooth tree, dropped noise reused", broken.DroppedNoiseReused, "smooth", 7),
     )
     for name, kind, counter, item in by_prefixes:
-        make = simulated(kind, box, 8, EPSILON, counter=counter)
-        streams = worst_neighbours(box, 8, item=item)
-        yield Case(name, make, streams, EPSILON, shipped=False, samples=samples // 10, learned=True, note="learned")
+        streams, again = worst_neighbours(box, 8, item=item), unseeded(kind, box, 8, EPSILON, counter=counter)
+        by_learning = partial(Case, shipped=False, samples=samples // 10, learned=True, note="learned", secure=again)
+        yield by_learning(name, simulated(kind, box, 8, EPSILON, counter=counter), streams, EPSILON)
     epsilon, delta = GAUSSIAN
     make = simulated(broken.HalfTheNoise, box, 8, epsilon, delta=delta, counter="toeplitz")
-    yield Case("Toeplitz with sigma/2", make, worst_neighbours(box, 8, norm=2), epsilon, delta, False, samples)
+    again = unseeded(broken.HalfTheNoise, box, 8, epsilon, delta=delta, counter="toeplitz")
+    streams = worst_neighbours(box, 8, norm=2)
+    yield Case("Toeplitz with sigma/2", make, streams, epsilon, delta, False, samples, secure=again)
     long = 2**20
     make = simulated(broken.SensitivityOfB, box, long, epsilon, delta=delta, counter="toeplitz")
     empty = np.zeros((0, 1))
@@ -212,6 +230,16 @@ def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
     yield _attacked("the same attack on the secure Toeplitz", True, result)
 
 
+def coupled_rows(seed: int) -> Iterator[Row]:
+    """What is only coupled: learners, and mechanisms that leak where sampling has no power."""
+    for each in coupled_mechanisms():
+        found = [couple(each.make, *pair, seed=seed) for pair in each.streams]
+        coupling = max(found, key=lambda one: (not one.holds, _cost(one)))  # the worst of them
+        note = coupling.differences[0].split(" differs")[0] if coupling.differences else ""
+        claim, exceeded = coupling.claimed.epsilon, not coupling.holds
+        yield Row(each.name, each.shipped, claim, None, None, exceeded, note, _cost(coupling))
+
+
 def _attacked(name: str, shipped: bool, result: AuditResult) -> Row:
     note = "" if shipped else f"{result.counts[0] / (result.samples // 2):.0%} identified"
     return Row(name, shipped, result.claimed, None, result.lower_bound, result.exceeded, note)
@@ -235,12 +263,12 @@ def audit_rows(quick: bool = False, seed: int = 0) -> list[Row]:
     samples, secure_samples = (100_000, 8_000) if quick else (400_000, 40_000)
     cases = [*shipped_cases(samples, secure_samples), *broken_cases(max(samples, 200_000))]
     rows = [case.row(seed + index) for index, case in enumerate(cases)]
-    return [*rows, *padded_rows(), *attack_rows(samples, secure_samples, seed)]
+    return [*rows, *padded_rows(), *attack_rows(samples, secure_samples, seed), *coupled_rows(seed)]
 
 
 def render(rows: list[Row]) -> str:
     """The table as text: shipped mechanisms first, then the broken ones."""
-    head = ("mechanism", "claimed", "exact", "audited", "verdict", "")
+    head = ("mechanism", "claimed", "exact", "audited", "coupled", "verdict", "")
     cells: dict[bool, list[tuple[str, ...]]] = {True: [head], False: [head]}
     for row in rows:
         cells[row.shipped].append(row.cells())
@@ -257,8 +285,14 @@ def render(rows: list[Row]) -> str:
         f"Shipped mechanisms: audited must not exceed claimed\n{lines(cells[True])}\n\n"
         f"Deliberately broken mechanisms: each must be flagged\n{lines(cells[False])}\n\n"
         "exact: the epsilon that the counter has, from its nodes or its density, without sampling; audited: a lower "
-        f"confidence bound from sampling (one-sided confidence 1 - 1e-6).\n{summary}"
+        "confidence bound from sampling (one-sided confidence 1 - 1e-6); coupled: what the releases of two runs on one "
+        f"script cost exactly, inf where the runs show anything else that differs.\n{summary}"
     )
+
+
+def _cost(coupling: Coupling) -> float:
+    """The number in the column of couplings."""
+    return float("inf") if coupling.differences else coupling.price.epsilon
 
 
 def _number(value: float | None) -> str:

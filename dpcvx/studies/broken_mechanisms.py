@@ -21,7 +21,7 @@ from dpcvx.privacy.private_sums import PrivateSums
 
 
 class BrokenSums(PrivateSums):
-    """Private sums on a spoilt plan; simulation only."""
+    """Private sums on a spoilt plan: a simulation, or inside a coupling; secure sources refuse most such plans."""
 
     def planned(self, horizon: int) -> Plan:
         return self.spoilt(replace(super().planned(horizon), epsilon=self.settings["epsilon"]))

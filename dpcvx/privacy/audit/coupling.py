@@ -129,7 +129,7 @@ def couple(
     (one, left), (other, right) = (run(make, stream, seed, between) for stream in streams)
     if one is other and not callable(one):
         raise ValueError("make returned the same mechanism twice; it must make a new one for each stream.")
-    _check_neighbours(*streams, getattr(one, "certificate", None))
+    _check_neighbours(streams, getattr(one, "certificate", None))
     end, differences = _compare(left, right)
     price, overspent, last = _priced(left, right, end, given)
     return Coupling(
@@ -142,9 +142,9 @@ def couple(
     )
 
 
-def _check_neighbours(first: Array, second: Array, certificate: Any) -> None:
+def _check_neighbours(streams: list[Array], certificate: Any) -> None:
     """Refuse streams for which the certificate promises nothing, and streams that are the same."""
-    flat = [stream.reshape(len(stream), -1) for stream in (first, second)]
+    flat = [stream.reshape(len(stream), -1) for stream in streams]
     apart = (flat[0] != flat[1]).any(axis=1)
     if not apart.any():
         raise ValueError("The two streams are the same; there is nothing to audit.")

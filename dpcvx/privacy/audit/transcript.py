@@ -5,6 +5,7 @@ It drives learners (`act`, `update`), private sums (`update`, `prefix`) and func
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def _play(recorder: _Recorder, stream: Array, between: Between | None) -> None:
         action = recorder.step(number, "act", lambda: recorder.mechanism.act())
         if not isinstance(action, Exception):
             given = feedback(recorder.mechanism, loss, action)
-            recorder.step(number, "update", lambda given=given: recorder.mechanism.update(given), look=True)
+            recorder.step(number, "update", partial(recorder.mechanism.update, given), look=True)
         recorder.between(number, between)
     recorder.step(len(stream) + 1, "act", lambda: recorder.mechanism.act(), look=True)
 
@@ -107,7 +108,7 @@ def _play(recorder: _Recorder, stream: Array, between: Between | None) -> None:
 def _sum(recorder: _Recorder, stream: Array, between: Between | None) -> None:
     recorder.step(0, "prefix", lambda: recorder.mechanism.prefix, look=True)
     for number, loss in enumerate(stream, 1):
-        recorder.step(number, "update", lambda loss=loss: recorder.mechanism.update(loss))
+        recorder.step(number, "update", partial(recorder.mechanism.update, loss))
         recorder.between(number, between)
         recorder.step(number, "prefix", lambda: recorder.mechanism.prefix, look=True)
 

@@ -1,0 +1,79 @@
+"""Deliberately wrong mechanisms whose mistakes sampling does not see: a coupling must flag every one.
+
+Like those of `broken_mechanisms` they show that the audit has power, and are used for nothing else. All of them are
+secure but for one mistake: a sensitivity a little short, a bit of the true sum, a value that is not clipped, a release
+made twice, a text or an exception that depends on the losses.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.learners import PrivateBandit
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.feedback import Interval, SecureFeedback
+from dpcvx.privacy.plan import Plan
+from dpcvx.privacy.private_sums import PrivateSums
+
+_TINY = 2.0**-10  # of the grid
+
+
+class ShortSensitivity(PrivateSums):
+    """A scale that is a thousandth too small."""
+
+    def planned(self, horizon: int) -> Plan:
+        right = super().planned(horizon)
+        return replace(right, law=right.law.scaled(0.999))
+
+
+class LowBitShown(PrivateSums):
+    """Prefixes whose lowest bits are those of the true sum."""
+
+    @property
+    def prefix(self) -> Array:
+        odd = self.loss_set.unflatten((self._epoch.counter.total % 2).astype(float))
+        return np.asarray(super().prefix + odd * self.plan.grid.step * _TINY)
+
+
+class SumInTheCertificate(PrivateSums):
+    """A certificate that mentions whether the true sum is positive."""
+
+    @property
+    def certificate(self) -> Certificate:
+        right = super().certificate
+        return replace(right, notes=(*right.notes, f"positive: {bool((self._epoch.counter.total > 0).all())}"))
+
+
+class LossInTheException(PrivateSums):
+    """Losses of large entries are refused by an exception, although they lie in the set."""
+
+    def update(self, loss: Any) -> None:
+        if np.max(loss) > 0.9:
+            raise ValueError("The loss is large.")
+        super().update(loss)
+
+
+class UnclippedFeedback(SecureFeedback):
+    """Feedback that is summed as it comes."""
+
+    def clipped(self, value: Any, interval: Interval) -> int:
+        return round(float(value) / self.grid.step)
+
+
+class RepeatedFeedback(SecureFeedback):
+    """Every sum of a batch is released twice, and the mean is handed on: less noise for twice the epsilon."""
+
+    def release(self, total: int, action: Array, interval: Interval) -> float:
+        return (super().release(total, action, interval) + super().release(total, action, interval)) / 2
+
+
+class LeakyBandit(PrivateBandit):
+    """A private bandit with another feedback than it was calibrated with."""
+
+    def __init__(self, learner: Any, epsilon: float, kind: type[SecureFeedback], **options: Any) -> None:
+        super().__init__(learner, epsilon, **options)
+        right = self._feedback
+        assert isinstance(right, SecureFeedback)
+        self._feedback = kind(right.loss_set, right.epsilon, right.grid, right.neighbours.key, right.rounds_per_person)
