@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 from dpcvx import HorizonError, LossOutOfSetError, LossSet, ProtocolError
 from dpcvx.privacy import PrivateSums, compose, plan
+from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
 from dpcvx.privacy.neighbours import RELATIONS
 from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
 from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
@@ -430,3 +431,37 @@ def test_a_group_is_a_person_in_as_many_times_the_rounds(k):
     assert unstated.group(k).epsilon == k * gauss.epsilon
     assert unstated.group(k).delta == pytest.approx(k * np.exp((k - 1) * gauss.epsilon) * 1e-6, rel=1e-12)
     assert f"{2 * k} rounds" in gauss.group(k).protects
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_learner_continued_from_older_checkpoints_pays_for_every_continuation(count):
+    """Pure epsilon, and delta without rho, add up; with rho that adds up, and delta stays what it was."""
+    Y, times = LOSS_SETS["unit box"], count + 1
+    pure, gauss = (PrivateSums(Y, 64, 0.5, delta).certificate for delta in (0.0, 1e-6))
+    paid = pure.after_rollbacks(count)
+    assert (paid.epsilon, paid.delta, paid.rho) == (times * 0.5, 0.0, None)
+    paid = gauss.after_rollbacks(count)
+    assert paid.rho == times * gauss.rho and paid.delta == 1e-6
+    assert paid.epsilon == zcdp_epsilon(times * gauss.rho, 1e-6) > gauss.epsilon
+    paid = replace(gauss, rho=None).after_rollbacks(count)
+    assert (paid.epsilon, paid.delta, paid.rho) == (times * gauss.epsilon, times * 1e-6, None)
+    assert replace(gauss, rho=None, delta=0.9).after_rollbacks(count).delta == 1.0
+    assert f"continued {count} times" in str(paid)
+
+
+@pytest.mark.parametrize("name", ["unit box", "1-ball", "ball"])
+@pytest.mark.parametrize("neighbours", ["replace", "zero-out"])
+def test_the_loss_that_is_summed_is_as_near_as_the_bound_is_told(name, neighbours):
+    """Regret bounds add `rounding` a round; 4,000 entries come within a tenth of the worst, and none is beyond."""
+    Y = LOSS_SETS[name]
+    sums = PrivateSums(Y, 64, 0.5, neighbours=neighbours)
+    inside = Y.clip(np.random.default_rng(0).uniform(-0.9, 0.9, (1000, 4)))
+    units = sums.mechanism.rounded(inside)
+    worst = np.abs(units * sums.plan.grid.step - inside).max()
+    assert 0.9 * sums.rounding < worst <= sums.rounding * (1 + 1e-9)
+
+
+def test_a_certificate_says_one_round_and_two_rounds():
+    Y = LOSS_SETS["unit box"]
+    for people, words in ((1, "1 round"), (2, "2 rounds")):
+        assert PrivateSums(Y, 64, 0.5, rounds_per_person=people).certificate.protects.endswith(words)
