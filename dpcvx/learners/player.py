@@ -74,6 +74,7 @@ class Player(ABC):
         if self._acted_in == rounds:
             raise ProtocolError("act was called twice in a row; call update with the feedback of the last action.")
         if self.lineage is not None:
+            self._check_able()
             self.lineage.before_action(rounds)
         action = self._choose()
         self._acted_in = rounds
@@ -93,6 +94,9 @@ class Player(ABC):
         if self._acted_in != self.rounds:
             raise ProtocolError("update was called without an action; call act first.")
         self._learn(feedback)
+
+    def _check_able(self) -> None:  # noqa: B027  a learner that is never secure has nothing to say here
+        """Raise where no action can follow, before a secure learner outdates a checkpoint from which one could."""
 
     @abstractmethod
     def _choose(self) -> Array:

@@ -16,6 +16,7 @@ import dpcvx
 from dpcvx import FTRL, CheckpointError, Exp2, PrivateBandit, ProtocolError
 from dpcvx.checkpoints.lineage import Lineage
 from dpcvx.privacy.feedback import SecureFeedback
+from dpcvx.privacy.noise.sources import SecureSource
 
 STREAM = np.random.default_rng(0).uniform(-1, 1, (40, 5))
 
@@ -329,3 +330,24 @@ def test_a_rollback_goes_on_though_the_state_was_saved_elsewhere_too(tmp_path):
     back = dpcvx.load(tmp_path / "second", allow_rollback=True)
     play(back, STREAM[2:6])
     assert back.rounds == 6 and back.certificate.epsilon == 2.0
+
+
+@pytest.mark.parametrize("end", ["horizon", "interruption"])
+def test_a_learner_that_cannot_act_outdates_no_checkpoint(tmp_path, monkeypatch, end):
+    """Its refusal came after its checkpoint had been outdated, and the state was lost with it."""
+    learner = FTRL(ds.simplex(5), box_losses(5), 4 if end == "horizon" else 8, epsilon=1.0)
+    play(learner, STREAM[:3])
+    learner.act()
+    dpcvx.save(learner, tmp_path / "state")
+    if end == "interruption":
+        with monkeypatch.context() as patch:
+            patch.setattr(SecureSource, "draw", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                learner.update(STREAM[3])
+    else:
+        learner.update(STREAM[3])
+    with pytest.raises((ProtocolError, dpcvx.HorizonError)):
+        learner.act()
+    loaded = dpcvx.load(tmp_path / "state")
+    loaded.update(STREAM[3])
+    assert loaded.rounds == 4

@@ -151,6 +151,9 @@ class PrivateBandit(Player):
         inner = getattr(self._given, "name", type(self._given).__name__)
         return f"private {inner}"
 
+    def _check_able(self) -> None:
+        self._check()
+
     def _choose(self) -> Array:
         self._check()
         turn = self._turn

@@ -108,6 +108,9 @@ class FullInformation(Player):
         """Rounds that are over."""
         return self._sums.rounds
 
+    def _check_able(self) -> None:
+        self._sums.prefix  # noqa: B018  it raises where there is none
+
     def _choose(self) -> Array:
         return self._best_action(self._sums.prefix, self._tuned.constants)
 
