@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, reals
 
 
 class Layout:
@@ -25,9 +25,7 @@ class Layout:
         Raises:
             ValueError: where they have another shape or are no real numbers; `what` is how the sentence calls them.
         """
-        array = np.asarray(point)
-        if array.dtype != np.float64:
-            array = _real(array, what)
+        array = point if type(point) is np.ndarray and point.dtype == np.float64 else reals(point, what)
         k = len(self.shape)
         if array.ndim < k or array.shape[array.ndim - k :] != self.shape:
             raise ValueError(
@@ -56,12 +54,3 @@ class Layout:
             return vectors if k else vectors[..., 0]
         array = vectors.reshape(*vectors.shape[:-1], *self.shape[::-1])
         return np.moveaxis(array, range(-k, 0), range(-1, -k - 1, -1))
-
-
-def _real(array: Array, what: str) -> Array:
-    """The array as floats, or a sentence about what is wrong with it."""
-    if np.iscomplexobj(array):
-        raise ValueError(f"The {what} is complex; the set is real.")
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"The {what} must hold real numbers, not {array.dtype}.")
-    return array.astype(float)

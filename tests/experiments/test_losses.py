@@ -393,7 +393,7 @@ def test_a_loss_outside_the_set_is_named(name):
     _, Y = pair(name)
     rows = np.zeros((200, *Y.shape))
     rows[123] = 5.0
-    with pytest.raises(LossOutOfSetError, match=r"row 123 .* away from the loss set"):
+    with pytest.raises(LossOutOfSetError, match=r"row 123 .* is outside the loss set"):
         from_array(rows, Y)
     assert from_array(rows).horizon == 200
 
@@ -425,7 +425,7 @@ def test_an_integer_file_is_read_as_numbers(tmp_path):
         ("c.txt", "1 2\n3\n", "c.txt, line 2: 1 numbers, but the lines before have 2"),
         ("d.txt", "1 2 3\n", r"d.txt holds losses of shape \(3,\), but those of the loss set have \(2,\)"),
         ("e.csv", "x,y\n", "no losses"),
-        ("f.csv", "0,0\n0,2\n", "f.csv, row 1 .* 1 away from the loss set"),
+        ("f.csv", "0,0\n0,2\n", "f.csv, row 1 .* is outside the loss set"),
         ("g.csv", "1,x\n", "g.csv, line 1: 'x' is not"),
         ("h.npy", "text", "h.npy could not be read"),
         ("i.npz", "text", "i.npz could not be read"),

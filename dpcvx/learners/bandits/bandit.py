@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dpcvx.arguments import whole
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, reals
 from dpcvx.errors import HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
@@ -172,12 +172,13 @@ def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
     """Feedback as finite floating-point numbers, one for each replica.
 
     Raises:
-        ValueError: where it is anything else.
+        ValueError: where it is anything else, in words that show shapes and types alone: feedback is a secret.
     """
     if not leading and isinstance(feedback, float) and math.isfinite(feedback):
         return np.float64(feedback)
-    value = np.asarray(feedback)
-    if value.shape not in ((), leading) or value.dtype.kind not in "biuf" or not np.isfinite(value).all():
-        raise ValueError(f"The feedback must be finite numbers of shape {leading}, not {feedback!r}.")
-    value = value.astype(float, copy=False)
+    value = reals(feedback, "feedback")
+    if value.shape not in ((), leading):
+        raise ValueError(f"The feedback must be numbers of shape {leading}, not of shape {value.shape}.")
+    if not np.isfinite(value).all():
+        raise ValueError("The feedback holds NaN or an infinity; nothing was changed.")
     return value[()] if value.shape == leading else np.broadcast_to(value, leading)

@@ -49,6 +49,9 @@ class Turn(NamedTuple):
     total: Any = 0
     releasing: bool = False
 
+    def __repr__(self) -> str:
+        return f"Turn(rounds={self.rounds}, played={self.played}, releasing={self.releasing})"  # the sum is a secret
+
 
 class PrivateBandit(Player):
     """Any bandit learner, made private.
