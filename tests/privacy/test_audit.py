@@ -25,6 +25,7 @@ from dpcvx.privacy.audit import (
 from dpcvx.privacy.audit.confidence import epsilon_lower_bound, lower_probability, upper_probability
 from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.audit.events import choose_event
+from dpcvx.privacy.audit.low_bits import marks
 from dpcvx.privacy.audit.nodes import item_touches, noise_matrix
 from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
 from dpcvx.privacy.counters import SmoothTree, Toeplitz, codeword_shape, tree_levels
@@ -323,6 +324,28 @@ def test_float_noise_is_always_reachable_from_its_own_input_and_often_from_no_ot
         y = broken.float_releases(value, 1.0)(np.random.default_rng(4), 20_000)[:, 0]
         assert bits.reachable(y, value, 1.0).all()
         assert bits.reachable(y, other, 1.0).mean() < 0.5
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.3, 1.1)])
+def test_floating_point_noise_is_found_out_by_default_and_whole_noise_is_not(values):
+    """Without a score made by hand the audit took plain float Laplace noise for private; verdicts err below 1e-6."""
+    first, second = (broken.float_releases(value, 1.0) for value in values)
+    assert audit(first, second, claim=1.0).lower_bound > 3
+    assert not audit(first, second, claim=1.0, bits=False).exceeded  # its law keeps the claim
+    numpys = [lambda rng, n, v=value: rng.laplace(0, 1, (n, 3)) + [v, 0, 0] for value in values]
+    assert audit(*numpys, claim=1.0, samples=20_000).exceeded
+    make = secure(interval(0, 2), 2, 2.0, counter="smooth")
+    whole = [prefix_outputs(make, np.full((2, 1), value)) for value in values]
+    result = audit(*whole, claim=1.0, samples=8_000)
+    assert not result.exceeded and result.lower_bound > 0.3
+
+
+def test_marks_tell_sign_exponent_and_lowest_bit():
+    values = np.array([0.0, 1.0, -1.0, 2.0, 3.0, 5.0, 7.0, 0.75, 1 + 2.0**-52, 1.5, 5e-324, np.nextafter(2.0, 0)])
+    codes = marks(values)
+    assert len(set(codes)) == len(values) - 2
+    assert codes[5] == codes[6] and codes[8] == codes[-1]  # 5 and 7, and two odd numbers of 53 bits
+    assert codes[1] == -codes[2]
 
 
 def test_fractional_part_shows_the_first_item_of_a_toeplitz_counter_released_wrongly():
