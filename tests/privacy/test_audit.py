@@ -332,7 +332,7 @@ def test_floating_point_noise_is_found_out_by_default_and_whole_noise_is_not(val
     first, second = (broken.float_releases(value, 1.0) for value in values)
     assert audit(first, second, claim=1.0).lower_bound > 3
     assert not audit(first, second, claim=1.0, bits=False).exceeded  # its law keeps the claim
-    numpys = [lambda rng, n, v=value: rng.laplace(0, 1, (n, 3)) + [v, 0, 0] for value in values]
+    numpys = [lambda rng, n, v=value: rng.laplace(0, 1, (n, 3)) + np.array([v, 0, 0]) for value in values]
     assert audit(*numpys, claim=1.0, samples=20_000).exceeded
     make = secure(interval(0, 2), 2, 2.0, counter="smooth")
     whole = [prefix_outputs(make, np.full((2, 1), value)) for value in values]

@@ -75,7 +75,7 @@ def test_worst_neighbours_cost_all_that_is_claimed_and_no_more():
 def test_both_relations_several_rounds_and_losses_outside_the_set_hold():
     for neighbours in ("replace", "zero-out"):
         for loss_set in (Y, ball_losses(2), ball_losses(2, 1)):
-            for delta, horizon in ((0.0, None), (1e-6, None), (0.0, 40), (1e-6, 40)):
+            for delta, horizon in ((0.0, None), (1e-6, None)):
                 rng = np.random.default_rng(0)
                 first = 30 * rng.standard_normal((40, 2))
                 second = first.copy()
@@ -103,7 +103,7 @@ def test_rounding_of_a_factorisation_is_paid_for_every_round_of_a_person():
 def shaken(horizon, width=1_000):
     """Losses of one epoch, in units above 1, of which replacing the first moves many rounded entries.
 
-    They are found by a beam search: of a change of one unit, entry i of C x moves by C_i < 1 and its rounding by 0 or 1.
+    By a beam search: of a change of one unit, entry i of C x moves by C_i < 1, and its rounding by 0 or 1.
     """
     rng, f = np.random.default_rng(horizon), Toeplitz.factors(horizon)
     column = (f.gains * f.poles ** np.arange(horizon)[:, None]).sum(axis=1)
