@@ -319,7 +319,7 @@ def test_a_script_ignores_values_and_ends_with_its_coupling():
         one.update([0.0, 0.0])
     with scripted(3), pytest.raises(ProtocolError, match="outside of it"):
         other.update([0.0, 0.0])
-    assert own_generator(5).random() == np.random.default_rng(5).random()
+    assert own_generator(5).random() == own_generator(5).random() != own_generator(5, "another purpose").random()
 
 
 def test_sources_outside_of_a_coupling_are_the_secure_ones():
