@@ -14,6 +14,7 @@ import decision_sets as ds
 from dpcvx import FTPL, FTRL, Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, audit, private_bandit, simulate
 from dpcvx.experiments import losses
 from dpcvx.experiments.exponents import fit_exponent
+from dpcvx.privacy.noise import Script, own_generator
 from dpcvx.privacy.prefix_noise import gaussian_noise
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.streams import stream
@@ -66,12 +67,15 @@ PARTS = {
     "travel_times": lambda seed: travel_times(T, seed),
     "orthogonal": drawn(lambda seed: losses.orthogonal(X, BALL, T, seed)),
     "axes": drawn(lambda seed: losses.axes(X, CROSS, T, seed)),
+    "Script": lambda seed: Script(seed).own_generator(),
+    "own_generator": lambda seed: own_generator(seed).random(),
     **{name: drawn(lambda seed, make=make: make(X, Y, T, seed)) for name, make in losses.GENERATORS.items()},
 }
 # what hands its seed on to one of these, or is a base class of them, or the user's own code takes it
 HANDING_ON = {
     *("Bandit", "FullInformation", "bandits", "simulate", "Drawn", "choices", "stream", "simulated"),
     *("perform", "rows_of", "regrets", "play", "price_of_privacy", "Comparison", "attack_rows", "audit_rows"),
+    *("couple", "run", "coupled_rows", "scripted"),
 }
 
 
