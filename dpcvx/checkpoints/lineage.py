@@ -10,7 +10,7 @@ at any point leaves a learner that knows its own marks.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -95,35 +95,51 @@ class Lineage:
     def outdate(self, *, but: str | None = None) -> None:
         """Let no open checkpoint be continued, except one in the place `but`.
 
+        All marks are held and looked at before one is written: a learner that may not go on keeps no other from it.
+
         Raises:
-            CheckpointError: where another learner went on from one of them, or a mark is missing or cannot be written.
-                Those before it are outdated, and the next call goes on with the rest.
+            CheckpointError: where another learner went on from one of them, or a mark is missing or cannot be written;
+                the next call goes on with those that were not.
         """
-        for place, there in list(self.places.items()):
-            if there.open and place != but:
-                self._outdate(place)
+        with self._held_marks() as marks:
+            for place, mark in marks.items():
+                if place != but:
+                    self._outdate(place, mark)
         if but is None:
             self.saved_in = None
 
-    def _outdate(self, place: str) -> None:
-        there, path = self.places[place], Path(place)
+    def check_marks(self) -> None:
+        """See that nobody else went on from an open checkpoint.
+
+        Raises:
+            CheckpointError: where somebody did, or a mark is missing.
+        """
+        with self._held_marks():
+            return
+
+    def _outdate(self, place: str, mark: Mark | None) -> None:
+        if mark is None:
+            del self.places[place]  # it was moved to where this learner was loaded from
+            return
+        there = self.places[place]
+        new = Mark(there.generation + 1, new_token(), mark.rollbacks)
+        self.places[place] = replace(there, tried=new.token)  # one tried before is not in the mark now
+        new.write(Path(place))
+        self.places[place] = Place((new.token,), new.generation, open=False)
+
+    @contextmanager
+    def _held_marks(self) -> Iterator[dict[str, Mark | None]]:
+        """The marks in all open places, held against everybody else; None for one that may be missing."""
+        held = [place for place, there in self.places.items() if there.open]
         try:
-            with locked(path.parent):
-                mark = self._own_mark(place)
-                if mark is not None:
-                    new = Mark(there.generation + 1, new_token(), mark.rollbacks)
-                    self.places[place] = replace(there, tried=new.token)  # one tried before is not in the mark now
-                    new.write(path)
-                    self.places[place] = Place((new.token,), new.generation, open=False)
-                    return
-        except FileNotFoundError:  # the folder is gone
-            if not there.left:
-                raise _missing(place) from None
+            with ExitStack() as locks:
+                for folder in _folders(held):
+                    locks.enter_context(locked(folder))
+                yield {place: self._own_mark(place) for place in held}
         except OSError as error:
             raise CheckpointError(
-                f"The checkpoint {place} cannot be outdated ({error.strerror or error}), so nothing is released."
+                f"A checkpoint of this learner cannot be outdated ({error.strerror or error}), so nothing is released."
             ) from error
-        del self.places[place]  # it was moved to where this learner was loaded from
 
     def _own_mark(self, place: str) -> Mark | None:
         """The mark in a known place; None where it is missing and nothing there can be continued by anyone.
@@ -210,6 +226,16 @@ class Lineage:
                 self.places[other] = replace(there, left=True)
         self.places[place] = Place((mark.token,), mark.generation)
         self.saved_in, self.rollbacks = rounds, mark.rollbacks
+
+
+def _folders(places: list[str]) -> list[Path]:
+    """The folders of places that exist, each once whatever its names are, in an order that is the same for all."""
+    found = {}
+    for folder in {Path(place).parent for place in places}:
+        with suppress(FileNotFoundError):  # what was in it is missing
+            status = folder.stat()
+            found[status.st_dev, status.st_ino] = folder
+    return [found[key] for key in sorted(found)]
 
 
 def _missing(place: str) -> CheckpointError:

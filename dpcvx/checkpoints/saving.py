@@ -50,7 +50,9 @@ def _save(learner: Any, path: str | os.PathLike[str]) -> None:
         return
     lineage.guard.check()
     place = str(path)
-    if lineage.saved_in != learner.rounds:
+    if lineage.saved_in == learner.rounds:
+        lineage.check_marks()
+    else:
         lineage.outdate(but=place)
     with locked(path.parent), lineage.saving(place, learner.rounds) as stamp:
         write_state(path, learner, _KIND, stamp)
