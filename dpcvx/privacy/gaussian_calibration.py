@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from dpcvx.arrays import Array
-from dpcvx.privacy.opendp import discrete_gaussian, opendp
+from dpcvx.privacy.opendp import discrete_gaussian, opendp, overflows
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _UNIT = 2.0**-53
@@ -64,7 +64,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The epsilon of (epsilon, delta)-DP that OpenDP derives from rho-zCDP."""
+    """The epsilon of (epsilon, delta)-DP that OpenDP derives from rho-zCDP; a bit more where its numbers overflow."""
     if not (math.isfinite(rho) and rho >= 0):
         raise ValueError(f"rho must be a finite number that is not negative, but {rho} came.")
     _check_delta(delta)
@@ -116,9 +116,17 @@ def _opendp_maps() -> tuple[Callable[[float], float], Callable[[float, float], f
         return float(release.map(distance))
 
     def profile(distance: float, delta: float) -> float:
-        return float(converted.map(distance).epsilon(delta))
+        try:
+            return float(converted.map(distance).epsilon(delta))
+        except overflows():  # its exponentials do, for an epsilon of about 1e4 and more
+            return _loose_epsilon(privacy(distance), delta)
 
     return privacy, profile
+
+
+def _loose_epsilon(rho: float, delta: float) -> float:
+    """rho + 2 sqrt(rho log(1/delta)), rounded up: rho-zCDP gives it always (Bun and Steinke 2016, Proposition 1.3)."""
+    return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-14)
 
 
 def _log_delta_above(mu: float, epsilon: float) -> float:

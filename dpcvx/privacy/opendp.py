@@ -12,6 +12,13 @@ def opendp() -> Any:
     return dp
 
 
+def overflows() -> type[Exception]:
+    """What OpenDP raises where a number of its own calculus is not finite."""
+    from opendp.mod import OpenDPException
+
+    return OpenDPException  # type: ignore[no-any-return]  # OpenDP is partly typed
+
+
 @lru_cache(maxsize=256)
 def discrete_laplace(size: int, scale: float) -> Any:
     """Discrete Laplace noise; its map charges epsilon for a distance in the 1-norm."""

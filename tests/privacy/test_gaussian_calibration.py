@@ -121,3 +121,13 @@ def test_rho_and_its_delta_are_checked():
             zcdp_epsilon(rho, 0.1)
     with pytest.raises(ValueError, match="delta must lie"):
         zcdp_epsilon(1.0, 2.0)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e3, 2e4, 1e5, 1e6, 1e8, 1e10])
+def test_a_huge_epsilon_is_calibrated_where_opendp_overflows(epsilon, delta):
+    """OpenDP's own exception came through, from an epsilon of about 1e4 on."""
+    rho = zcdp_rho(epsilon, delta)
+    assert zcdp_epsilon(rho, delta) <= epsilon * (1 + 1e-12)
+    loose = (math.sqrt(epsilon - math.log(delta)) - math.sqrt(-math.log(delta))) ** 2
+    assert loose * (1 - 1e-6) <= rho <= analytic_mu(epsilon, delta) ** 2 / 2 * (1 + 1e-9)

@@ -464,3 +464,12 @@ def test_the_loss_that_is_summed_is_as_near_as_the_bound_is_told(name, neighbour
 
 def test_a_certificate_counts_in_words():
     assert [counted(number, "round") for number in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 100.0, 1e6, 1e9, 1e12])
+def test_any_epsilon_makes_sums_that_run(epsilon, delta):
+    """An epsilon of 1e6 with delta > 0 ended in an exception of OpenDP."""
+    sums = PrivateSums(LOSS_SETS["unit box"], 16, epsilon, delta)
+    sums.update(np.ones(4))
+    assert np.isfinite(sums.prefix).all() and sums.certificate.epsilon == epsilon

@@ -360,7 +360,7 @@ def test_wrong_feedback_raises_and_changes_nothing(bad):
     clean, disturbed = (SCRiBLe(*pair("cube"), 6, seed=1) for _ in range(2))
     for _ in range(6):
         assert np.array_equal(clean.act(), disturbed.act())
-        with pytest.raises(ValueError, match="feedback must be finite numbers"):
+        with pytest.raises(ValueError, match=r"The feedback (must|holds|is) .*\.$"):
             disturbed.update(bad)
         clean.update(0.5)
         disturbed.update(0.5)
