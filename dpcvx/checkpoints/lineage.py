@@ -209,6 +209,11 @@ class Lineage:
         else:
             self.places[place] = before
 
+    def was_overwritten(self, place: str, stamp: Stamp) -> bool:
+        """Whether a checkpoint with this lineage was moved to a place where another one that it had to outdate was."""
+        there = self.places.get(place)
+        return there is not None and there.open and not there.left and stamp.token not in there.tokens
+
     def loaded(self, place: str, stamp: Stamp, mark: Mark, rounds: int) -> None:
         """Make this lineage, read from a checkpoint in a place, that of a learner that lives.
 

@@ -81,41 +81,37 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
         if stamp is None or lineage is None:
             return learner
         found = Mark.read(path)
-        mark = _continued(path, stamp, found, lineage.rollbacks, allow_rollback)
+        refusal = _refusal(path, stamp, found, lineage)
+        if refusal and not allow_rollback:
+            raise CheckpointError(
+                f"{path} is generation {stamp.generation}, but {refusal}. Continuing from it would release losses "
+                "twice; allow_rollback=True does so and certifies it."
+            )
+        rollbacks = max(lineage.rollbacks, found.rollbacks if found else 0)
+        mark = Mark(stamp.generation, stamp.token, rollbacks)
+        if refusal:
+            latest = max(stamp.generation, found.generation if found else 0)
+            mark = Mark(latest + 1, new_token(), rollbacks + 1)
         if mark != found:
             mark.write(path)
         lineage.loaded(str(path), stamp, mark, learner.rounds)
         return learner
 
 
-def _continued(path: Path, stamp: Stamp, mark: Mark | None, rollbacks: int, allow_rollback: bool) -> Mark:
-    """The mark of a checkpoint that is being continued.
+def _refusal(path: Path, stamp: Stamp, mark: Mark | None, lineage: Lineage) -> str | None:
+    """Why a checkpoint is not the latest state of its learner, or may not be; None where it is.
 
     Args:
         path: the checkpoint.
-        stamp, rollbacks: what the checkpoint itself says.
-        mark: beside it, if there is one.
-        allow_rollback: whether the checkpoint may be another than the one that the mark admits.
-
-    Raises:
-        CheckpointError: where it is another, or its mark is missing, and may not be.
+        stamp, lineage: what it holds.
+        mark: what lies beside it, if there is one.
     """
-    rollbacks = max(rollbacks, mark.rollbacks if mark else 0)
-    if mark is not None and mark.token in (stamp.token, stamp.after):
-        return Mark(stamp.generation, stamp.token, rollbacks)
-    if not allow_rollback:
-        raise CheckpointError(
-            f"{path} is generation {stamp.generation}, but {_instead(path, stamp, mark)}. "
-            "Continuing from it would release losses twice; allow_rollback=True does so and certifies it."
-        )
-    latest = max(stamp.generation, mark.generation if mark else 0)
-    return Mark(latest + 1, new_token(), rollbacks + 1)
-
-
-def _instead(path: Path, stamp: Stamp, mark: Mark | None) -> str:
-    """What was found in place of the mark of a checkpoint."""
     if mark is None:
         return f"its side file {side_file(path)} is missing"
+    if lineage.was_overwritten(str(path), stamp):
+        return "it lies over another checkpoint of its learner, whose side file is gone"
+    if mark.token in (stamp.token, stamp.after):
+        return None
     if mark.generation > stamp.generation:
         return f"{mark.generation} exists"
     return f"its side file {side_file(path)} belongs to another checkpoint"

@@ -14,7 +14,7 @@ from playing import play
 import decision_sets as ds
 import dpcvx
 from dpcvx import FTRL, CheckpointError, Exp2, PrivateBandit, ProtocolError
-from dpcvx.checkpoints.lineage import Lineage
+from dpcvx.checkpoints.lineage import Lineage, _folders
 from dpcvx.privacy.feedback import SecureFeedback
 from dpcvx.privacy.noise.sources import SecureSource
 
@@ -351,3 +351,54 @@ def test_a_learner_that_cannot_act_outdates_no_checkpoint(tmp_path, monkeypatch,
     loaded = dpcvx.load(tmp_path / "state")
     loaded.update(STREAM[3])
     assert loaded.rounds == 4
+
+
+def over(folder, source, target):
+    for suffix in ("", ".generation"):
+        (folder / f"{source}{suffix}").replace(folder / f"{target}{suffix}")
+
+
+def test_a_checkpoint_moved_over_another_of_its_learner_is_refused(tmp_path):
+    """The other one had been continued, which only the side file knew that was overwritten."""
+    learner = learner_after(2)
+    dpcvx.save(learner, tmp_path / "first")
+    other = dpcvx.load(tmp_path / "first")
+    dpcvx.save(learner, tmp_path / "second")
+    play(other, STREAM[2:5])
+    over(tmp_path, "second", "first")
+    with pytest.raises(CheckpointError, match="it lies over another checkpoint of its learner"):
+        dpcvx.load(tmp_path / "first")
+    assert dpcvx.load(tmp_path / "first", allow_rollback=True).certificate.epsilon == 2.0
+
+
+def test_a_checkpoint_may_be_moved_there_and_back(tmp_path):
+    dpcvx.save(learner_after(2), tmp_path / "first")
+    for source, target in (("first", "second"), ("second", "first")) * 2:
+        over(tmp_path, source, target)
+        dpcvx.save(dpcvx.load(tmp_path / target), tmp_path / target)
+    play(dpcvx.load(tmp_path / "first"), STREAM[2:])
+
+
+def test_a_learner_that_may_not_go_on_keeps_no_other_from_it(tmp_path):
+    """It saved over a checkpoint of the other, or outdated the first of two before it found the second taken."""
+    learner = learner_after(2)
+    dpcvx.save(learner, tmp_path / "first")
+    twin = dpcvx.load(tmp_path / "first")
+    for each in (learner, twin):
+        dpcvx.save(each, tmp_path / "second")
+    before = files(tmp_path)
+    for call in (lambda: play(learner, STREAM[2:5]), lambda: dpcvx.save(learner, tmp_path / "first")):
+        with pytest.raises(CheckpointError, match="second was continued by another learner"):
+            call()
+    assert files(tmp_path) == before
+    play(twin, STREAM[2:5])
+
+
+def test_one_folder_under_two_names_is_locked_once(tmp_path):
+    (tmp_path / "folder").mkdir()
+    learner = learner_after(1)
+    for name in ("first", "second"):
+        dpcvx.save(learner, tmp_path / "folder" / name)
+    names = ["folder/first", "folder/second", "folder/../folder/first", "nowhere/state"]
+    assert len(_folders([f"{tmp_path}/{name}" for name in names])) == 1  # who waits for himself waits forever
+    play(learner, STREAM[1:4])
