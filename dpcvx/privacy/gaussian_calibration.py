@@ -22,6 +22,7 @@ from dpcvx.privacy.opendp import discrete_gaussian, opendp, overflows
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _UNIT = 2.0**-53
+_LARGEST = 1e300  # epsilon of which multiples are finite
 _ROUNDINGS = 32  # units by which one evaluation may be off; erfcx has up to 8 of them (measured), plus x^2 where x < 0
 
 
@@ -64,7 +65,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The epsilon of (epsilon, delta)-DP that OpenDP derives from rho-zCDP; a bit more where its numbers overflow."""
+    """The epsilon of (epsilon, delta)-DP that OpenDP derives from rho-zCDP, or where it is less the usual bound."""
     if not (math.isfinite(rho) and rho >= 0):
         raise ValueError(f"rho must be a finite number that is not negative, but {rho} came.")
     _check_delta(delta)
@@ -92,7 +93,7 @@ def _zcdp_rho(epsilon: float, delta: float) -> float:
     def excess(log_rho: float) -> float:
         return _zcdp_epsilon(math.exp(log_rho), delta) - epsilon
 
-    # epsilon = rho + 2 sqrt(rho log(1/delta)) is valid and looser, the exact law of the Gaussian is tighter
+    # `_loose_epsilon` is valid and looser, the exact law of the Gaussian is tighter
     log_inverse = -math.log(delta)
     low = 2 * math.log(epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse)))
     high = 2 * math.log(analytic_mu(epsilon, delta)) - math.log(2)
@@ -116,10 +117,11 @@ def _opendp_maps() -> tuple[Callable[[float], float], Callable[[float, float], f
         return float(release.map(distance))
 
     def profile(distance: float, delta: float) -> float:
+        loose = _loose_epsilon(privacy(distance), delta)
         try:
-            return float(converted.map(distance).epsilon(delta))
-        except overflows():  # its exponentials do, for an epsilon of about 1e4 and more
-            return _loose_epsilon(privacy(distance), delta)
+            return min(loose, float(converted.map(distance).epsilon(delta)))
+        except overflows():  # its exponentials do, for an epsilon of about 1e5 and more
+            return loose
 
     return privacy, profile
 
@@ -159,6 +161,8 @@ def _mills(x: float | Array) -> Array:
 def _check_epsilon(epsilon: float) -> None:
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be a finite positive number, but {epsilon} came.")
+    if epsilon > _LARGEST:
+        raise ValueError(f"epsilon must be at most {_LARGEST:g}, but {epsilon} came.")
 
 
 def _check_delta(delta: float) -> None:

@@ -18,6 +18,8 @@ from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.sensitivity import Grid, Sensitivity, choose_grid, sensitivity
 from dpcvx.sets import LossSet
 
+_WIDEST = 2.0**57  # units of a scale of noise whose draws are 64-bit integers
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -160,7 +162,10 @@ def _exact_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, S
 
 def _paper_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
     """The noise of the paper, and what it really gives."""
-    noise = law.of_scale(_paper_scale(wish) / releases.grid.step)
+    scale = _paper_scale(wish)
+    if not scale / releases.grid.step < _WIDEST:
+        raise OverflowError(f"The paper's noise of scale {scale:.3g} does not fit into 64-bit integers; raise epsilon.")
+    noise = law.of_scale(scale / releases.grid.step)
     return noise, noise.claimed(releases.count, releases.moved, wish.delta)
 
 
