@@ -17,10 +17,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_PATIENCE = 4  # times as long as without a change, after which a mutant is said not to end
 ROOT = Path(__file__).parents[1]
 COPIED = ("dpcvx", "decision_sets", "tests", "examples", "pyproject.toml")
 
@@ -112,8 +115,8 @@ def _changes(node: ast.AST) -> Iterator[list[ast.stmt] | ast.AST]:
         yield node.body
 
 
-def survives(root: Path, path: str, source: str, tests: list[str], timeout: float) -> bool:
-    """Whether the tests pass in a copy of the project with a module so changed; a run that never ends is noticed."""
+def verdict(root: Path, path: str, source: str, tests: list[str], timeout: float | None) -> str:
+    """What the tests say in a copy of the project with a module so changed: killed, SURVIVED, or no end in time."""
     module = root / path
     before = module.read_text(encoding="utf-8")
     module.write_text(source, encoding="utf-8")
@@ -122,10 +125,10 @@ def survives(root: Path, path: str, source: str, tests: list[str], timeout: floa
     try:
         done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        return False
+        return "no end"
     finally:
         module.write_text(before, encoding="utf-8")
-    return done.returncode == 0
+    return "SURVIVED" if done.returncode == 0 else "killed"
 
 
 def main() -> None:
@@ -134,7 +137,6 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", required=True, metavar="TEST.py")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one mutant")
     arguments = parser.parse_args()
     paths = [path for one in arguments.modules for path in sorted((ROOT / one).rglob("*.py")) or [ROOT / one]]
     found = [(path.relative_to(ROOT), each) for path in paths for each in mutants(path.read_text(encoding="utf-8"))]
@@ -145,14 +147,17 @@ def main() -> None:
             copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copied(ROOT / name, root / name)
         first = paths[0].relative_to(ROOT)
-        if not survives(root, str(first), (root / first).read_text(encoding="utf-8"), arguments.tests, 1e4):
+        unchanged, started = (root / first).read_text(encoding="utf-8"), time.perf_counter()
+        if verdict(root, str(first), unchanged, arguments.tests, None) == "killed":
             sys.exit("The tests fail without any change; nothing can be learnt from them.")
-        killed = 0
+        patience = _PATIENCE * (time.perf_counter() - started)
+        verdicts: Counter[str] = Counter()
         for path, mutant in drawn:
-            alive = survives(root, str(path), mutant.source, arguments.tests, arguments.timeout)
-            killed += not alive
-            print(f"{'SURVIVED' if alive else 'killed':8s}  {path}:{mutant.line}  {mutant.change}", flush=True)
-    print(f"{killed} of {len(drawn)} killed, drawn from {len(found)} mutants")
+            said = verdict(root, str(path), mutant.source, arguments.tests, patience)
+            verdicts[said] += 1
+            print(f"{said:8s}  {path}:{mutant.line}  {mutant.change}", flush=True)
+    counts = ", ".join(f"{count} {said}" for said, count in verdicts.items())
+    print(f"{len(drawn)} mutants of {len(found)}: {counts}")
 
 
 if __name__ == "__main__":
