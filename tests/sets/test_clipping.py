@@ -4,10 +4,6 @@ A point inside took 0.14 ms and one far outside 0.5 s and more where a solver pr
 `benchmarks/clipping.py` measures it.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -24,7 +20,6 @@ FLAT = {"simplex", "scaled simplex", "capped simplex", "spectrahedron", "entropy
     "transport polytope",
 }
 SOLVED = {"convex hull", "ellipsoid"}  # full sets in which no formula tells a point
-ROOT = Path(__file__).parents[2]
 
 
 def losses(name):
@@ -85,12 +80,3 @@ def test_the_sorted_projection_is_the_nearest_point():
         for one, found in zip(p, onto_one_norm_ball(p, radius), strict=True):
             cp.Problem(cp.Minimize(cp.sum_squares(v - one)), [cp.norm1(v) <= radius]).solve(solver=cp.CLARABEL)
             assert np.allclose(found, v.value, atol=1e-5) and np.abs(found).sum() <= radius * (1 + 1e-14)
-
-
-@pytest.mark.slow
-def test_the_time_of_clipping_shows_little():
-    """Three sets of the benchmark: by a formula, by the active-set method and by the interior-point method."""
-    names = ["norm_ball(50, 1)", "birkhoff(8)", "spectrahedron(8)"]
-    script = [sys.executable, ROOT / "benchmarks" / "clipping.py", *names]
-    done = subprocess.run(script, capture_output=True, text=True, cwd=ROOT, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
