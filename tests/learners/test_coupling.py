@@ -198,7 +198,7 @@ def test_a_batch_that_is_released_twice_is_caught(setting, monkeypatch):
 
 
 def test_a_checkpoint_that_is_continued_twice_is_caught(setting, tmp_path):
-    """Hole 2 of the issue in small: a state that goes on twice is paid once; here its side file is put back by hand."""
+    """A state that goes on twice is paid once; here its side file is put back by hand."""
     path, side = tmp_path / "learner", tmp_path / "learner.generation"
     streams = setting.streams()
 
