@@ -19,7 +19,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts import Chart, Factor
-from dpcvx.sets.geometry.newton import decrement, minimise
+from dpcvx.sets.geometry.newton import decrement, minimise_joint
 from dpcvx.sets.sparse_rows import entry_bounds
 
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
@@ -37,19 +37,33 @@ def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) 
 
 def upper_bound(chart: Chart, nu: float, c: Array) -> float:
     """A number that is at least max <c, x> over the set, and above it by about 1e-9 of the set's width along c."""
-    middle = float(c @ chart.x0)
-    if not chart.dim:
-        return middle
-    covector = chart.pull(c)
-    linear = chart.joint(covector)
+    rounding = 1e-14 * float(np.abs(c) @ np.abs(chart.x0))
+    widths = abs(chart.P) @ np.abs(chart.column_widths())
+    rise = _rise(chart, nu, chart.joint(chart.pull(c)), float(np.abs(c) @ widths))
+    return float(c @ chart.x0) + rise + rounding
+
+
+def lifted_bound(chart: Chart, nu: float, q: Array) -> float:
+    """The same for max <q, v> over the lifted set."""
+    rounding = 1e-14 * float(np.abs(q) @ np.abs(chart.v0))
+    rise = _rise(chart, nu, chart.pull_lifted(q), float(np.abs(q) @ np.abs(chart.column_widths())))
+    return float(q @ chart.v0) + rise + rounding
+
+
+def _rise(chart: Chart, nu: float, linear: Array, terms: float) -> float:
+    """A bound of max <linear, z> over the lifted set in the coordinates of the chart, whose center is z = 0.
+
+    Where `linear` is nothing but the rounding of larger terms, the ball that holds the set is bound enough.
+    """
+    if not chart.size:
+        return 0.0
     half_width = float(np.sqrt(max(float(linear @ chart.factor(np.zeros(chart.size)).solve(linear)), 0.0)))
     reach = blow_up(chart, nu)
-    rounding = 1e-14 * (float(np.abs(c) @ np.abs(chart.x0)) + half_width * reach)
-    if half_width == 0:
-        return float(middle + rounding)
+    if half_width <= 1e-12 * terms:
+        return half_width * reach
     for gap in _GAPS:  # where rounding gets in the way, a wider bound
         eta = chart.cones.nu / (gap * half_width)
-        found = minimise(chart, -eta * covector, tolerance=0.1)
+        found = minimise_joint(chart, -eta * linear, tolerance=0.1)
         factor = chart.factor(found.z, accurate=True)
         step, left = decrement(factor, -eta * linear)
         if left >= 0.9:
@@ -58,8 +72,8 @@ def upper_bound(chart: Chart, nu: float, c: Array) -> float:
         dual, error = _dual(chart, factor, linear, eta, slack, step)
         distance = float(np.linalg.norm(found.z)) + reach
         if error * distance <= gap * half_width:
-            value = middle + float(covector @ found.z[chart.auxiliaries :])
-            return float(value + float(dual @ slack) + error * distance + rounding)
+            value = float(linear @ found.z) + float(dual @ slack)
+            return value + error * distance + 1e-14 * half_width * reach
     raise OracleError("No certified bound was found: the set is too badly scaled.")
 
 
@@ -99,22 +113,9 @@ def central_radius(chart: Chart, nu: float) -> float:
 
 def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the center blown up."""
-    reach = blow_up(chart, nu) * chart.column_widths()
+    reach = blow_up(chart, nu) * np.abs(chart.column_widths())
     lower, upper = chart.v0 - reach, chart.v0 + reach
     single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral
     entry_bounds(conic.A[single], conic.b[single], lower, upper)
     middle, half = conic.point((lower + upper) / 2), abs(conic.P) @ ((upper - lower) / 2)
     return middle - half, middle + half
-
-
-def norm_bound(p: float, lower: Array, upper: Array, one_norm: float, outer_radius: float) -> float:
-    """The smallest of several bounds of max |x|_p: by the box, by interpolation, and for p >= 2 by an outer ball."""
-    reach = np.maximum(np.abs(lower), np.abs(upper))
-    largest = float(reach.max(initial=0.0))
-    if np.isinf(p):
-        return largest
-    candidates = [float(np.linalg.norm(reach, p))]
-    candidates.append(one_norm ** (1 / p) * largest ** (1 - 1 / p))  # |x|_p^p <= |x|_1 |x|_inf^(p-1)
-    if p >= 2:
-        candidates.append(outer_radius)
-    return min(candidates)

@@ -29,18 +29,22 @@ class Minimum:
 
 def minimise(chart: Chart, covector: Array, start: Array | None = None, tolerance: float = 1e-9) -> Minimum:
     """The minimum of <covector, y> + F(z), warm from `start`, otherwise along the central path from the center."""
+    return minimise_joint(chart, chart.joint(covector), start, tolerance)
+
+
+def minimise_joint(chart: Chart, linear: Array, start: Array | None = None, tolerance: float = 1e-9) -> Minimum:
+    """The same for <linear, z> + F(z), a linear function of the auxiliary coordinates too."""
     if start is not None:
-        found = _newton(chart, covector, start, tolerance, 30)
+        found = _newton(chart, linear, start, tolerance, 30)
         if found.decrement <= max(tolerance, 1e-6):
             return found
     z = np.zeros(chart.size)
-    linear = chart.joint(covector)
     size = root(linear @ chart.factor(z).solve(linear))
     strength = min(1.0, 1 / size) if size > 0 else 1.0
     while strength < 1:
-        found = _newton(chart, strength * covector, z, 0.1, ITERATIONS)
+        found = _newton(chart, strength * linear, z, 0.1, ITERATIONS)
         z, strength = _follow(chart, linear, found, strength)
-    return _newton(chart, covector, z, tolerance, ITERATIONS)
+    return _newton(chart, linear, z, tolerance, ITERATIONS)
 
 
 def _follow(chart: Chart, linear: Array, found: Minimum, strength: float) -> tuple[Array, float]:
@@ -66,12 +70,11 @@ def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
     return -step, root(gradient.dot(step))
 
 
-def _newton(chart: Chart, covector: Array, z: Array, tolerance: float, iterations: int) -> Minimum:
+def _newton(chart: Chart, linear: Array, z: Array, tolerance: float, iterations: int) -> Minimum:
     """Damped Newton steps with an exact line search, full steps once the decrement is below 1/4.
 
     Where progress ends early, an accurate factorisation takes over; where it ends again, rounding is all that is left.
     """
-    linear = chart.joint(covector)
     accurate = False
     factor = chart.factor(z)
     step, left = decrement(factor, linear)

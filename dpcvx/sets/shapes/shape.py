@@ -18,7 +18,7 @@ from dpcvx.arrays import Array, Bools
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.declaration import Declaration
-from dpcvx.sets.geometry import bounds
+from dpcvx.sets.geometry import bounds, norms
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles import enumeration
@@ -160,14 +160,17 @@ class Shape:
         return lower, upper
 
     def norm_bound(self, p: float) -> float:
-        """A certified upper bound of max |x|_p, by the bounding box, the 1-norm and a ball around the center."""
+        """A certified upper bound of max |x|_p, by the bounding box, the inequalities and a ball around the center."""
         lower, upper = self.box
-        signs = np.where(lower >= -1e-7 * (upper - lower), 1.0, np.where(upper <= 1e-7 * (upper - lower), -1.0, 0.0))
-        mixed = np.maximum(np.abs(lower), np.abs(upper))[signs == 0].sum()
-        slips = (np.maximum(0.0, -lower)[signs > 0].sum() + np.maximum(0.0, upper)[signs < 0].sum()) * 2
-        one_norm = float(mixed + slips + (self.support_bound(signs) if signs.any() else 0.0))
-        around_origin = float(np.linalg.norm(self.geometry.center)) + self.geometry.central_radius
-        return bounds.norm_bound(p, lower, upper, one_norm, around_origin)
+        box = float(np.linalg.norm(np.maximum(np.abs(lower), np.abs(upper)), p))
+        if np.isinf(p) or not self.geometry.dim:
+            return box
+        candidates = [box]
+        if self.layout.size <= DENSE_LIMIT:
+            candidates.append(norms.norm_bound(self.geometry, lower, upper, p))
+        if p >= 2:
+            candidates.append(float(np.linalg.norm(self.geometry.center)) + self.geometry.central_radius)
+        return min(candidates)
 
     def radius(self, p: float) -> Measure:
         """max |l|_p."""
@@ -180,9 +183,8 @@ class Shape:
         box = float(np.linalg.norm(width, p))
         if np.isinf(p) or not self.geometry.dim:
             return bound(box)
-        # |x - x'|_1 <= |x - lower|_1 + |x' - lower|_1, and |d|_p^p <= |d|_1 |d|_inf^(p-1)
-        mass = 2 * (self.support_bound(np.ones(self.layout.size)) - float(lower.sum()))
-        box = min(box, mass ** (1 / p) * float(width.max()) ** (1 - 1 / p))
+        if self.layout.size <= DENSE_LIMIT:
+            box = min(box, norms.difference_bound(self.geometry, lower, upper, p))
         moving = int((width > 0).sum())
         euclidean = min(float(np.linalg.norm(width)), self._rotated_box(), 2 * self.geometry.central_radius)
         if p == 2:

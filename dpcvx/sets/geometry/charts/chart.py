@@ -118,6 +118,10 @@ class Chart(ABC):
         """B'c: a covector on the user's variable in coordinates y."""
 
     @abstractmethod
+    def pull_lifted(self, q: Array) -> Array:
+        """W'q: a covector on the lifted coordinates v in joint coordinates z."""
+
+    @abstractmethod
     def spread(self, covector: Array) -> Array:
         """A c in the tangent space of the user's variable with B'c = covector."""
 

@@ -199,6 +199,9 @@ class DenseChart(Chart):
     def pull(self, c: Array) -> Array:
         return np.asarray(c @ self.B)
 
+    def pull_lifted(self, q: Array) -> Array:
+        return np.asarray(q @ self.W)
+
     def spread(self, covector: Array) -> Array:
         if not self.dim:
             return np.zeros((*covector.shape[:-1], len(self.x0)))

@@ -124,6 +124,9 @@ class DiagonalChart(Chart):
         c = c * self._gain
         return c if self._direct else _scatter(c, self._source, self.width)
 
+    def pull_lifted(self, q: Array) -> Array:
+        return q * self.unit
+
     def spread(self, covector: Array) -> Array:
         d = covector / (self._squares * self.unit)
         E = self.structure.E
