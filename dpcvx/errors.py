@@ -53,6 +53,10 @@ class HorizonError(DpcvxError, RuntimeError):
     """More rounds were asked for than the horizon allows."""
 
 
+class EntropyError(DpcvxError, RuntimeError):
+    """The operating system gives no random bits; secure noise has no other source."""
+
+
 class LearnerCheckError(DpcvxError, AssertionError):
     """A learner does not have a property that `check_learner` asks for; `failed` is the name of the property."""
 

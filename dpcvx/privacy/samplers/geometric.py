@@ -1,0 +1,77 @@
+"""Geometric draws: P(k) proportional to exp(-k/scale) on k = 0, 1, 2, ...
+
+floor(-t ln U) is k where exp(-(k+1)/t) < U <= exp(-k/t): exactly the geometric law of ratio exp(-1/t).
+
+For a wide scale t the low bits are drawn for themselves. With m = 2^low, k = m q + r has the weight exp(-q/(t/m))
+exp(-r/t), a product: q is geometric of scale t/m, and r on 0, ..., m - 1 has the weight exp(-r/t). The latter is
+uniform, kept with probability exp(-r/t) >= 1 - m/t and else drawn again.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpcvx.arrays import Array
+from dpcvx.privacy.samplers.brackets import exponential
+from dpcvx.privacy.samplers.coins import is_below
+from dpcvx.privacy.samplers.entropy import WORD, words
+from dpcvx.privacy.samplers.floors import WIDEST, floors
+from dpcvx.privacy.samplers.scales import exact_scale
+
+LARGEST = 2**62
+_ROOM = 34  # bits by which the scale is wider than what is drawn for itself, at least
+
+
+def geometric(scale: float, shape: int | tuple[int, ...]) -> Array:
+    """Independent draws with P(k) proportional to exp(-k/scale), as 64-bit integers in the given shape.
+
+    Raises:
+        ValueError, OverflowError: where the scale is none, see `exact_scale`.
+        EntropyError: where the system has no random bits.
+    """
+    t = exact_scale(scale)
+    size = (shape,) if isinstance(shape, int) else shape
+    return magnitudes(words(math.prod(size)), WORD, t).reshape(size)
+
+
+def magnitudes(heads: Array, bits: int, scale: float) -> Array:
+    """Geometric draws (n,) from the heads of uniform fractions, and where the scale is wide from more words."""
+    low = low_bits(scale)
+    drawn = floors(heads, bits, math.ldexp(scale, -low), LARGEST >> low)
+    if low:
+        drawn <<= low
+        drawn += _remainders(low, scale, drawn.size)
+    return drawn
+
+
+def low_bits(scale: float) -> int:
+    """How many low bits of a draw are drawn for themselves."""
+    return 0 if scale <= WIDEST else math.frexp(scale)[1] - 36
+
+
+def _remainders(low: int, scale: float, count: int) -> Array:
+    """Draws r from 0, ..., 2^low - 1 with weights exp(-r/scale), where scale >= 2^(low + 35).
+
+    A word gives r and, in its other bits, the head of the fraction that decides whether r is kept.
+    """
+    drawn = np.empty(count, dtype=np.int64)
+    open_ = np.arange(count)
+    while open_.size:
+        word = words(open_.size)
+        drawn[open_] = (word >> np.uint64(WORD - low)).astype(np.int64)
+        heads = word & np.uint64(2 ** (WORD - low) - 1)
+        doubtful = np.flatnonzero(heads < 2 ** (WORD - low - _ROOM))  # all others are above 1 - exp(-r/scale)
+        dropped = [i for i in doubtful if _drops(int(heads[i]), WORD - low, int(drawn[open_[i]]) / Fraction(scale))]
+        open_ = open_[dropped]
+    return drawn
+
+
+def _drops(head: int, bits: int, rate: Fraction) -> bool:
+    """True with probability 1 - exp(-rate)."""
+
+    def bracket(digits: int) -> tuple[int, int]:
+        low, high = exponential(rate, digits)
+        return 2**digits - high, 2**digits - low
+
+    return is_below(head, bits, bracket)
