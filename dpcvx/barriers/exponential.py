@@ -76,7 +76,7 @@ class Exponential(Cone):
         D[..., 1, 2] = -np.sqrt(y / w) / z
         D[..., 2, 1] = 1 / y
         D[..., 3, 2] = 1 / z
-        out = D @ M.reshape(self.count, 3, -1)
+        out = D @ M.reshape(self.count, 3, M.shape[-1])
         return out.reshape(*out.shape[:-3], 4 * self.count, out.shape[-1])
 
     def take(self, blocks: Sequence[int]) -> "Exponential":

@@ -27,7 +27,7 @@ class Power(Cone):
     symmetric = False
 
     def __init__(self, exponents: Array) -> None:
-        self.exponents = np.atleast_2d(np.asarray(exponents, dtype=float))
+        self.exponents = _normalised(np.atleast_2d(np.asarray(exponents, dtype=float)))
         self.count, factors = self.exponents.shape
         self.block = factors + 1
         self.unit_nu = factors + 1.0
@@ -79,7 +79,7 @@ class Power(Cone):
     def half(self, s: Array, M: Array) -> Array:
         u, w, tau = self._split(s)
         a = self.exponents
-        M = M.reshape(self.count, self.block, -1)
+        M = M.reshape(self.count, self.block, M.shape[-1])
         d = M[:, :-1] / u[..., None]  # relative steps
         p = (a[..., None] * d).sum(axis=-2, keepdims=True)
         q = M[:, -1:]
@@ -92,10 +92,19 @@ class Power(Cone):
             np.sqrt(1 - a)[..., None] * d,
         ]
         out = np.concatenate(rows, axis=-2)
-        return out.reshape(*out.shape[:-3], -1, out.shape[-1])
+        return out.reshape(*out.shape[:-3], out.shape[-3] * out.shape[-2], out.shape[-1])
 
     def take(self, blocks: Sequence[int]) -> "Power":
         return Power(self.exponents[list(blocks)])
 
     def clarabel(self) -> list[Any]:
         return [clarabel.GenPowerConeT(list(map(float, a)), 1) for a in self.exponents]
+
+
+def _normalised(exponents: Array) -> Array:
+    """Rows that sum to 1: what rounding left over goes into the largest, since Clarabel forgives less than an ulp."""
+    exponents = exponents / exponents.sum(axis=1, keepdims=True)
+    rows, largest = np.arange(len(exponents)), exponents.argmax(axis=1)
+    exponents[rows, largest] = 0.0
+    exponents[rows, largest] = 1 - exponents.sum(axis=1)
+    return exponents

@@ -67,7 +67,7 @@ class SecondOrder(Cone):
         t, x, q = self._split(s)
         root = np.sqrt(q)
         t, x = t / root, x / root[..., None]
-        M = M.reshape(self.count, self.block, -1)
+        M = M.reshape(self.count, self.block, M.shape[-1])
         head, tail = M[:, :1], M[:, 1:]
         along = x[..., None, :] @ tail
         top = t[..., None, None] * head - along

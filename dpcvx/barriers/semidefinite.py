@@ -68,7 +68,7 @@ class Semidefinite(Cone):
     def half(self, s: Array, M: Array) -> Array:
         # <D, H D> = |L^-1 D L^-T|^2 for S = L L'
         L = np.linalg.inv(np.linalg.cholesky(self.matrix(self.blocks(s))))[..., None, :, :]
-        directions = self.matrix(np.swapaxes(M.reshape(self.count, self.block, -1), -1, -2))
+        directions = self.matrix(np.swapaxes(M.reshape(self.count, self.block, M.shape[-1]), -1, -2))
         out = np.swapaxes(self.vector(L @ directions @ np.swapaxes(L, -1, -2)), -1, -2)
         return out.reshape(*out.shape[:-3], self.size, out.shape[-1])
 

@@ -99,3 +99,17 @@ def test_dual_rays_are_in_the_dual_cone_and_negative_points_outside_the_cone(con
     assert not cone.interior(-cone.identity())
     assert cone.recedes(cone.identity()[: cone.block])
     assert not cone.recedes(-cone.identity()[: cone.block])
+
+
+@pytest.mark.parametrize(
+    "given", [[0.1, 0.2, 0.7 + 1e-12], [0.3, 0.7 + 2.3e-16], [1 / 3] * 3, [0.1] * 10, [1e-3] * 1000]
+)
+def test_exponents_of_a_power_cone_sum_to_one_as_closely_as_clarabel_asks(given):
+    a = Power(np.array([given])).exponents[0]
+    assert abs(1 - sum(a.tolist())) < np.finfo(float).eps * len(a) / 2  # Clarabel's own assertion
+    assert np.allclose(a, given, rtol=1e-11)
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_half_hessian_of_no_direction_is_empty(cone):
+    assert cone.half(cone.identity(), np.zeros((cone.size, 0))).shape[-1] == 0

@@ -63,6 +63,22 @@ def drop_columns(conic: ConicSet, columns: Array) -> ConicSet:
     return replace(conic, A=A, E=sparse.csr_array(conic.E[:, keep]), P=sparse.csr_array(conic.P[:, keep]))
 
 
+def single_point(conic: ConicSet, x: Array) -> ConicSet:
+    """The set of the one point x: one coordinate, which is 0, in place of all auxiliary variables."""
+    return replace(
+        conic,
+        A=sparse.csr_array((0, 1)),
+        b=np.zeros(0),
+        cones=Product([]),
+        source=conic.source[:0],
+        E=sparse.csr_array([[1.0]]),
+        e=np.zeros(1),
+        equality_source=np.array([-1]),
+        P=sparse.csr_array((len(x), 1)),
+        offset=x,
+    )
+
+
 def describe(sources: Array, names: Sequence[str]) -> str:
     """The constraints behind the given rows, as the user wrote them; names[-1] speaks of the attributes."""
     unique = list(dict.fromkeys(int(k) for k in sources))

@@ -15,7 +15,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import DegenerateSetError, ThinSetWarning
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
-from dpcvx.sets.conic.rows import describe, tighten_rows
+from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
 from dpcvx.sets.geometry.charts import Chart, charts_of
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.newton import minimise
@@ -56,6 +56,9 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
         conic, v = strict_point(deepest, names)  # raises where the set is flat
         conic = fold_on_hull(conic, v)
         chart = analytic_center(charts_of(conic), v)
+        if chart is not None and not chart.dim:
+            point = single_point(conic, chart.x0)
+            return Centered(point, charts_of(point)(np.zeros(1)))
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
             return Centered(conic, chart)

@@ -36,7 +36,7 @@ class Membership:
         """The length of which `tol` is a share, for each entry: its width, or where it is fixed its position."""
         conic, chart = self._geometry.conic, self._chart
         widths = np.sqrt(conic.P.multiply(conic.P) @ (chart.column_widths() ** 2)) * (chart.moving() > 0)
-        least = widths[widths > 0].min(initial=1.0)
+        least = widths[widths > 0].min() if np.any(widths > 0) else float(np.abs(chart.x0).max(initial=0.0)) or 1.0
         return np.asarray(np.where(widths > 0, widths, np.maximum(np.abs(chart.x0), least)))
 
     @cached_property

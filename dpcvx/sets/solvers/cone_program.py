@@ -8,6 +8,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Product
+from dpcvx.errors import OracleError
 from dpcvx.sets.solvers.spares import Spares
 
 _USABLE = {"Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"}
@@ -57,7 +58,14 @@ class ConeProgram:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = self._tolerance
         words = ([clarabel.ZeroConeT(self._equalities)] if self._equalities else []) + self._cones.clarabel()
         columns = self._rows.shape[1]
-        return clarabel.DefaultSolver(self._quadratic, np.zeros(columns), self._rows, self._right, words, settings)
+        try:
+            return clarabel.DefaultSolver(self._quadratic, np.zeros(columns), self._rows, self._right, words, settings)
+        except BaseException as error:
+            if not _is_panic(error):
+                raise
+            raise OracleError(
+                f"Clarabel could not set up a cone program of {len(self._right)} rows over {self._cones}: {error}"
+            ) from None
 
     def minimise(self, q: Array) -> Answer:
         """Solve for the linear part q."""

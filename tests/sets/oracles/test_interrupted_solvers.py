@@ -10,7 +10,10 @@ import threading
 import numpy as np
 import pytest
 from catalogue_sets import CATALOGUE
+from scipy import sparse
 
+from dpcvx.barriers import Power, Product
+from dpcvx.errors import OracleError
 from dpcvx.sets.solvers.cone_program import ConeProgram
 
 MODULES = ("dpcvx.sets", __name__)
@@ -137,3 +140,12 @@ def test_a_panic_of_the_solver_is_an_answer_that_is_not_used():
     assert isinstance(program, ConeProgram)
     program._solvers._idle[:] = [Panicking()]
     assert np.allclose(S.project(x), expected, atol=1e-5)  # by the central path
+
+
+def test_a_panic_while_the_solver_is_set_up_is_a_sentence():
+    """Where exponents are off by an ulp, Clarabel breaks an assertion before it is asked anything."""
+    cone = Power(np.array([[0.3, 0.7]]))
+    cone.exponents = np.array([[0.3, 0.7 + 4e-16]])
+    A = sparse.csr_array(-np.eye(3))
+    with pytest.raises(OracleError, match=r"could not set up a cone program of 3 rows over 1 x power\(3\)"):
+        ConeProgram(A, np.zeros(3), Product([cone]), sparse.csr_array((0, 3)), np.zeros(0))
