@@ -145,7 +145,7 @@ class DecisionSet:
 
     @cached_property
     def _membership(self) -> Membership:
-        return Membership(self.geometry, self._declaration)
+        return Membership(self.geometry)
 
     def argmin(self, c: Any) -> Array:
         """A minimiser of <c, x> over the set; a vertex where the set is a polytope."""

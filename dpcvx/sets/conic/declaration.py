@@ -38,16 +38,6 @@ class Declaration:
     has_user_auxiliaries: bool
 
     @property
-    def is_evaluable(self) -> bool:
-        """Whether cvxpy's evaluation of the constraints at a point decides membership to rounding.
-
-        It cannot where the user's own auxiliary variables are free, and for bare exponential and power cones it
-        solves a projection.
-        """
-        bare = (cp.constraints.ExpCone, cp.constraints.PowCone3D, cp.constraints.PowConeND)
-        return not self.has_user_auxiliaries and not any(isinstance(c, bare) for c in self.constraints)
-
-    @property
     def attribute_constraints(self) -> list[cp.Constraint]:
         """The inequalities behind the variable's attributes."""
         given = self.variable.attributes

@@ -1,35 +1,33 @@
 """Whether a point lies in a declared set, without the units of the declaration.
 
 A point is in the set with tolerance tol when it lies in the set enlarged by 1 + tol about its center. So it is first
-moved to the affine hull, then toward the center, and then judged: by the slacks where there are no auxiliary
-variables; by cvxpy's own evaluation of the atoms where cvxpy introduced them; otherwise by a small cone program over
-the auxiliaries.
+moved to the affine hull, then toward the center, and then judged by the conic form: by its slacks where there are no
+auxiliary variables, otherwise by how far a cone program with free auxiliaries can go from the center toward it. Atoms
+are not evaluated: outside its domain an atom may have any value, 1/x <= 5 holds at -1.
 """
 
-import warnings
 from functools import cached_property
 
-import cvxpy as cp
 import numpy as np
-from cvxpy.constraints.zero import Equality, Zero
 from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
-from dpcvx.sets.conic.declaration import Declaration
+from dpcvx.errors import OracleError
+from dpcvx.sets.geometry.fibre import fibre
 from dpcvx.sets.geometry.geometry import Geometry
-from dpcvx.sets.solvers.cone_program import ConeProgram
-from dpcvx.storage.thread_lock import ThreadLock
+from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
 _ROUNDING = 1e-13
-_variables = ThreadLock()  # the values of the user's variables are borrowed by one thread at a time
+_PROVED = 1e-10  # share of the way to the center at which a point is looked at
+_CLEAR = 1e-8  # share of the way that a solver must say is missing before its no counts
 
 
 class Membership:
     """The judge of one set."""
 
-    def __init__(self, geometry: Geometry, declaration: Declaration) -> None:
-        self._geometry, self._chart, self._declaration = geometry, geometry.chart, declaration
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry, self._chart = geometry, geometry.chart
 
     @cached_property
     def _reach(self) -> Array:
@@ -57,8 +55,6 @@ class Membership:
         y = y * (1 / (1 + tol) - 10 * self._blur)
         if not chart.auxiliaries:
             return bool(chart.interior(y))
-        if self._declaration.is_evaluable:
-            return self._atoms_hold(chart.x0 + chart.push(y))
         return self._fibre_meets(y)
 
     def pulled(self, x: Array) -> Array:
@@ -71,39 +67,41 @@ class Membership:
                 break
         return np.asarray(moved)
 
-    def _atoms_hold(self, x: Array) -> bool:
-        with _variables: return self._quietly_hold(x)  # noqa: E701 # fmt: skip # see ThreadLock
-
-    def _quietly_hold(self, x: Array) -> bool:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="(Reading|Writing) .* sparse CVXPY expression")
-            return self._evaluated(self._declaration.variable, x)
-
-    def _evaluated(self, variable: cp.Variable, x: Array) -> bool:
-        declaration = self._declaration
-        kept = variable.value
-        try:
-            variable.save_value(x.reshape(variable.shape, order="F"))
-            size = max(1.0, float(np.abs(x).max(initial=0.0)))
-            with np.errstate(all="ignore"):  # an atom outside its domain is NaN, which violates
-                return all(
-                    float(np.max(constraint.violation(), initial=0.0)) <= _ROUNDING * size
-                    for constraint in (*declaration.constraints, *declaration.attribute_constraints)
-                    if not isinstance(constraint, (Equality, Zero))
-                )
-        finally:
-            variable.save_value(kept)
-
     def _fibre_meets(self, y: Array) -> bool:
-        """Whether some auxiliary coordinates u give a slack in the cones: max t over (u, t)."""
+        """Whether some auxiliary coordinates u give (u, y) a slack in the cones.
+
+        Max r <= 2 with r y in the set, over (u, r). A yes is looked at before it is given. A no counts where the solver
+        is sure of it by a clear margin; what it leaves open is for our own Newton's method, from the center to y.
+        """
         chart = self._chart
         k = chart.auxiliaries
-        unit = chart.cones.unit_factors(chart.s0)
-        G = -chart.slack_step(np.eye(chart.size)[:k]).T * unit[:, None]
-        slack = chart.slack(np.concatenate([np.zeros(k), y])) * unit
-        top = np.append(np.zeros(k), 1.0)[None, :]
-        A = sparse.csr_array(np.concatenate([top, np.column_stack([G, chart.cones.identity()])]))
+        if chart.interior(np.concatenate([np.zeros(k), y])):
+            return True
+        answer = self._farthest(y)
+        if answer.usable and answer.point[-1] > 0:
+            u = answer.point[:k] / answer.point[-1]
+            if chart.interior((1 - _PROVED) * np.concatenate([u, y])):
+                return True
+        if answer.status == "Solved" and answer.point[-1] < 1 - _CLEAR:
+            return False
+        try:
+            return fibre(chart, (1 - _PROVED) * y, tolerance=1e-2) is not None
+        except (OracleError, np.linalg.LinAlgError):
+            return False
+
+    def _farthest(self, y: Array) -> Answer:
+        """The largest r <= 2 at which some u gives (u, r y) a slack in the cones; the answer's point is (u, r)."""
+        chart = self._chart
+        k = chart.auxiliaries
+        toward = chart.slack_step(np.concatenate([np.zeros(k), y]))
+        columns = np.column_stack([-chart.slack_step(np.eye(chart.size)[:k]).T, -toward])
+        top = np.append(np.zeros(k), 1.0)
         cones = Product([Nonnegative(1), *chart.cones.cones])
-        program = ConeProgram(A, np.append(1.0, slack), cones, sparse.csr_array((0, k + 1)), np.zeros(0))
-        answer = program.minimise(np.append(np.zeros(k), -1.0))
-        return answer.usable and float(answer.point[-1]) > -1e-9
+        program = ConeProgram(
+            sparse.csr_array(np.concatenate([top[None, :], columns])),
+            np.append(2.0, chart.s0),
+            cones,
+            sparse.csr_array((0, k + 1)),
+            np.zeros(0),
+        )
+        return program.minimise(-top)
