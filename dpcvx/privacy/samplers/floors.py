@@ -66,9 +66,10 @@ def _refined(head: int, bits: int, scale: float, below: int) -> int:
         if not head:
             continue
         digits = bits // 4
+        one: int = 10**digits
         low, high = negative_log(head, bits, digits)
-        low = max(low - 10**digits // head - 1, 0)  # -ln((head + 1)/2^bits) is smaller by less than 1/head
-        unit: int = exact.denominator * 10**digits
+        low = max(low - one // head - 1, 0)  # -ln((head + 1)/2^bits) is smaller by less than 1/head
+        unit = exact.denominator * one
         first, last = low * exact.numerator // unit, high * exact.numerator // unit
         if first == last:
             if first >= below:
