@@ -5,13 +5,23 @@ from dpcvx.privacy.noise.k_norm import KNorm
 from dpcvx.privacy.noise.laplace import Laplace
 from dpcvx.privacy.noise.law import Law, Price, Releases, Spent
 from dpcvx.privacy.noise.script import Script, own_generator, scripted
-from dpcvx.privacy.noise.sources import ScriptedSource, SecureSource, SimulatedSource, Source, noise_source
+from dpcvx.privacy.noise.sources import (
+    SAMPLERS,
+    ScriptedSource,
+    SecureSource,
+    SimulatedSource,
+    Source,
+    VectorSource,
+    check_sampler,
+    noise_source,
+)
 
 # by the name that users give; where none is given, the first that accepts delta
 LAWS: dict[str, type[Law]] = {law.key: law for law in (Laplace, Gaussian, KNorm)}
 
 __all__ = [
     "LAWS",
+    "SAMPLERS",
     "Gaussian",
     "KNorm",
     "Laplace",
@@ -24,6 +34,8 @@ __all__ = [
     "SimulatedSource",
     "Source",
     "Spent",
+    "VectorSource",
+    "check_sampler",
     "noise_source",
     "own_generator",
     "scripted",

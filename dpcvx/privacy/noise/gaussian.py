@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy import samplers
 from dpcvx.privacy.gaussian_calibration import gaussian_epsilon, zcdp_epsilon, zcdp_rho
-from dpcvx.privacy.noise.law import Law, Price, Spent
+from dpcvx.privacy.noise.law import Law, Price, Spent, rounded_up
 from dpcvx.privacy.opendp import discrete_gaussian
 
 
@@ -50,6 +52,9 @@ class Gaussian(Law):
         squares = sum(entry * entry for entry in shift)  # whole numbers add up exactly
         return Price(rho=float(squares / (2 * self.scale**2)))
 
+    def cost(self, distance: int | float) -> float:
+        return rounded_up((Fraction(distance) / Fraction(self.scale)) ** 2 / 2)
+
     def together(self, count: int) -> float:
         return float(np.sqrt(count))
 
@@ -72,6 +77,9 @@ class Gaussian(Law):
 
     def measurement(self, size: int) -> Any:
         return discrete_gaussian(size, self.scale)
+
+    def exact_draws(self, shape: tuple[int, ...]) -> Array:
+        return samplers.gaussian(self.scale, shape)
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         noise = rng.standard_normal(shape)

@@ -70,6 +70,9 @@ class KNorm(PureLaw):
     def measurement(self, size: int) -> Any:
         raise ValueError("K-norm noise exists only in simulation; give a seed, or use Laplace noise.")
 
+    def exact_draws(self, shape: tuple[int, ...]) -> Array:
+        raise ValueError("K-norm noise exists only in simulation; give a seed, or use Laplace noise.")
+
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         # z = r u with r ~ Gamma(dim + 1, scale) and u uniform on K
         half = np.array(self.half)

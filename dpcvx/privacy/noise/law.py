@@ -11,9 +11,11 @@ And with a scale: what it gives (`claimed`, by composition as the certificate co
 `log_moment` for regret bounds, `log_ratio` for the audit, `simulate` and `measurement` for the two sources of noise.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -141,6 +143,10 @@ class Law(ABC):
         """What a release costs of which two neighbouring values are `shift` apart, entry by entry."""
 
     @abstractmethod
+    def cost(self, distance: int | float) -> float:
+        """What a release by exact noise costs that moves by `distance`, rounded up: epsilon, or rho for Gaussian."""
+
+    @abstractmethod
     def together(self, count: int) -> float:
         """How far `count` releases move together, in the law's norm, where each moves by 1."""
 
@@ -186,8 +192,22 @@ class Law(ABC):
         """
 
     @abstractmethod
+    def exact_draws(self, shape: tuple[int, ...]) -> Array:
+        """Draws as 64-bit integers, by the samplers of the package.
+
+        Raises:
+            ValueError, OverflowError: where there is no exact sampler, or none for this scale.
+        """
+
+    @abstractmethod
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draws for simulation."""
+
+
+def rounded_up(number: Fraction) -> float:
+    """The least floating-point number that is not below a fraction."""
+    nearest = float(number)
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
 
 
 class PureLaw(Law):
@@ -224,6 +244,9 @@ class PureLaw(Law):
 
     def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
         return Price.of_pure(float(self.length(shift) / self.scale))
+
+    def cost(self, distance: int | float) -> float:
+        return rounded_up(Fraction(distance) / Fraction(self.scale))
 
     def together(self, count: int) -> float:
         return count
