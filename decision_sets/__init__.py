@@ -18,6 +18,7 @@ from decision_sets.permutations import birkhoff as birkhoff
 from decision_sets.permutations import permutahedron as permutahedron
 from decision_sets.polytopes import convex_hull as convex_hull
 from decision_sets.polytopes import polytope as polytope
+from decision_sets.portfolios import portfolio as portfolio
 from decision_sets.simplices import capped_simplex as capped_simplex
 from decision_sets.simplices import simplex as simplex
 from decision_sets.transport import transport_polytope as transport_polytope

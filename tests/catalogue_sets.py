@@ -33,6 +33,7 @@ CATALOGUE: dict[str, tuple[Callable[[], DecisionSet], int, float | None]] = {
     "permutahedron": (lambda: ds.permutahedron(5), 4, None),
     "Birkhoff polytope": (lambda: ds.birkhoff(4), 9, 12),
     "transport polytope": (lambda: ds.transport_polytope([1, 2, 3], [2, 2, 1, 1]), 6, 8),
+    "portfolio": (lambda: ds.portfolio(6, 2, sector_cap=0.6), 5, None),
     "spectrahedron": (lambda: ds.spectrahedron(3), 5, 2),
     "nuclear ball": (lambda: ds.nuclear_ball(3, 2, 2.0), 6, 4),
     "spectral ball": (lambda: ds.spectral_ball(3, 2, 2.0), 6, 4),
