@@ -17,6 +17,7 @@ _NO_OPTIMUM = (
     highspy.HighsModelStatus.kUnbounded,
     highspy.HighsModelStatus.kUnboundedOrInfeasible,
 )
+_PRIMAL = 4  # in HiGHS's numbers of its methods
 Read = TypeVar("Read")
 
 
@@ -37,6 +38,7 @@ class LinearProgram:
         scaled: whether all rows have size 1. Every solve then begins anew, without presolve and scaling, which is
             faster and makes an answer depend on its question alone, to the last digit. Otherwise a solve begins where
             the last one ended.
+        primal: whether the primal simplex method is used, which is faster where v = 0 is feasible and rows are full.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class LinearProgram:
         ceiling: Array | None = None,
         *,
         scaled: bool = False,
+        primal: bool = False,
     ) -> None:
         R = sparse.csr_array(R)
         columns = R.shape[1]
@@ -61,7 +64,7 @@ class LinearProgram:
         program.a_matrix_.start_, program.a_matrix_.index_ = R.indptr, R.indices
         program.a_matrix_.value_ = R.data
         self._columns = np.arange(columns, dtype=np.int32)
-        self._program, self._scaled = program, scaled
+        self._program, self._scaled, self._primal = program, scaled, primal
         self._raised: dict[int, float] = {}  # upper ends of rows that were moved
         self._models = Spares(self._set_up())
 
@@ -77,6 +80,8 @@ class LinearProgram:
         if self._scaled:
             model.setOptionValue("presolve", "off")
             model.setOptionValue("simplex_scale_strategy", 0)
+        if self._primal:
+            model.setOptionValue("simplex_strategy", _PRIMAL)
         model.passModel(self._program)
         for row, value in self._raised.items():
             model.changeRowBounds(row, -np.inf, value)
@@ -102,7 +107,8 @@ class LinearProgram:
         equal = np.concatenate([np.zeros(E.shape[0]), values])
         room = np.concatenate([np.zeros(E.shape[0]), np.full(len(values), slip)])
         lower = np.concatenate([np.full(int((~single).sum()), -np.inf), equal - room])
-        return cls(R, lower, np.concatenate([b[~single], equal + room]), floor, ceiling, scaled=True)
+        ends = lower, np.concatenate([b[~single], equal + room])
+        return cls(R, *ends, floor, ceiling, scaled=True, primal=not len(equal))
 
     def set_upper(self, row: int, value: float) -> None:
         """Move the upper end of a row that has no lower end; for a program that one thread asks."""
