@@ -14,17 +14,11 @@ COUNTERS: dict[str, type[Counter]] = {counter.key: counter for counter in (Binar
 _LONG = 2**24  # rounds above which rounding may cost the Toeplitz counter its advantage
 
 
-def default_counters(law: type[Law], horizon: int, *, fine: bool = False) -> list[type[Counter]]:
-    """The counters among which that with the least noise is taken, where none is named.
-
-    Args:
-        law: of the noise.
-        horizon: T.
-        fine: whether one person changes little of a loss: then rounding may cost the Toeplitz counter its advantage.
-    """
+def default_counters(law: type[Law], horizon: int) -> list[type[Counter]]:
+    """The counters among which that with the least noise is taken, where none is named."""
     if law.norm == 1:
         return [SmoothTree]
-    if horizon <= _LONG and not fine:
+    if horizon <= _LONG:
         return [Toeplitz]
     return [counter for counter in (Toeplitz, SmoothTree) if horizon <= counter.largest_horizon]
 

@@ -9,6 +9,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.geometry.bounds import bound_by_multipliers
 from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
+from dpcvx.sets.oracles.optimal_bases import OptimalBases
 from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
 
 
@@ -32,10 +33,18 @@ class PolyhedralOracles(ConicOracles):
             return None
         return ActiveSetProjection(chart)
 
+    @cached_property
+    def _bases(self) -> OptimalBases | None:
+        return OptimalBases.over(self._form)
+
     def argmin(self, c: Array) -> Array:
+        answer = self._from_scratch(c) if self._bases is None else self._bases.argmin(c)
+        return super().argmin(c) if answer is None else answer
+
+    def _from_scratch(self, c: Array) -> Array | None:
         q = self._form.P.T @ c
         answer = self._vertices.minimise(q / (np.abs(q).max() or 1.0))
-        return super().argmin(c) if answer is None else self._form.inside(answer)
+        return None if answer is None else self._form.inside(answer)
 
     def _multipliers(self, c: Array) -> Array | None:
         """Multipliers of the inequality rows that bound max <c, x>, for the slacks of the chart."""

@@ -4,55 +4,24 @@ An interruption between the last line of a solve and the release of its lock lef
 projection waited for it forever.
 """
 
-import sys
 import threading
 
 import numpy as np
 import pytest
 from catalogue_sets import CATALOGUE
+from cutting import cut
 from scipy import sparse
 
 from dpcvx.barriers import Power, Product
 from dpcvx.errors import OracleError
 from dpcvx.sets.solvers.cone_program import ConeProgram
 
-MODULES = ("dpcvx.sets", __name__)
 QUESTIONS = {  # of a set, about a vector
     "project": lambda S, x: S.project(x),
     "argmin": lambda S, x: S.argmin(x),
     "contains": lambda S, x: S.contains(S.center + 0.1 * x),
 }
 SETS = ["ball, p = 3", "spectrahedron", "polytope", "convex hull"]  # Clarabel; HiGHS and DAQP; auxiliary weights
-
-
-class Ctrl(KeyboardInterrupt):
-    """A Ctrl-C on purpose."""
-
-
-def cut(call, step):
-    """Interrupt a call at one of its steps: a line, or a return, in these modules; whether it had that many."""
-    left = step
-
-    def trace(frame, event, _):
-        nonlocal left
-        if not str(frame.f_globals.get("__name__")).startswith(MODULES):
-            return None
-        if event in ("line", "return"):
-            if left == 0:
-                sys.settrace(None)
-                raise Ctrl
-            left -= 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    except Ctrl:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 def answer(call, seconds=10.0):
@@ -97,7 +66,7 @@ def test_a_lock_would_be_left_behind():
     waits = []
     for step in range(6):
         solver = Locked()
-        cut(solver.solve, step)
+        cut(solver.solve, step, __name__)
         waits.append(answer(solver.solve, 0.2) is None)
     assert any(waits)
 
