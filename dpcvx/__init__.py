@@ -34,7 +34,7 @@ from dpcvx.learners import (
     private_bandit,
     save,
 )
-from dpcvx.privacy import Certificate, PrivateSums, compose
+from dpcvx.privacy import Certificate, Change, PrivateSums, compose
 from dpcvx.privacy.audit import Coupling, audit, couple
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy, price_of_privacy
@@ -44,6 +44,7 @@ __all__ = [
     "FTPL",
     "FTRL",
     "Certificate",
+    "Change",
     "CheckpointError",
     "Coupling",
     "DecisionSet",

@@ -1,4 +1,8 @@
-"""Where a loss is clipped: every loss that is summed is a finite vector of its declared set, whatever came."""
+"""Where a loss is clipped: every loss that is summed is a finite vector of its declared set, whatever came.
+
+Under a declared change it is a vector of the bounding box of that set: clipping entry by entry enlarges no change,
+which going to the nearest point of the set would.
+"""
 
 import math
 from typing import Any
@@ -7,7 +11,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import LossOutOfSetError
-from dpcvx.privacy.neighbours import relation_named
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import LossSet
 
 
@@ -23,24 +27,26 @@ def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> 
 
 
 class Clipping:
-    """Losses as they come, to vectors of the set.
+    """Losses as they come, to vectors of the set or of its bounding box.
 
     Args:
         loss_set: where they must lie.
-        neighbours: "replace" or "zero-out"; under the latter a loss of 0 stays 0.
+        neighbours: "replace", "zero-out", under which a loss of 0 stays 0, or a `Change`.
         on_violation: "clip" a loss outside the set, or "raise".
         leading: axes before those of a loss, of replicas; a loss without them is taken by all.
     """
 
-    def __init__(self, loss_set: LossSet, neighbours: str, on_violation: str, leading: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, loss_set: LossSet, neighbours: str | Neighbours, on_violation: str, leading: tuple[int, ...] = ()
+    ) -> None:
         if on_violation not in ("clip", "raise"):
             raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set, self.leading = loss_set, leading
-        self.neighbours, self.on_violation = relation_named(neighbours), on_violation
-        self._clip = loss_set.clipper(leading)
+        self.neighbours, self.on_violation = relation_for(neighbours, loss_set), on_violation
+        self._clip = self.neighbours.clipper(loss_set, leading)
 
     def clipped(self, loss: Any) -> Array:
-        """The nearest vector of the set.
+        """The nearest vector of the set; under a declared change that of its bounding box.
 
         Raises:
             ValueError: where the loss is not finite, or of another shape.

@@ -3,7 +3,8 @@
 Given the action, replacing the loss moves <loss, action> within its interval [low, high] over the loss set. Every value
 is clipped to that very interval and summed over the rounds of the action; Laplace noise of scale (high - low)/epsilon
 on the sum makes what follows private. The action is public by then, so the interval may depend on it. Under "zero-out"
-values are clipped to the interval with 0, and move by at most its end farther from 0.
+values are clipped to the interval with 0, and move by at most its end farther from 0. Under a declared change a value
+moves by no more than that changes <loss, action> at any action, and the noise has one scale for all actions.
 
 Secure feedback is whole numbers from the clipped value to the noisy sum: the ends are rounded to a grid, a value is
 clipped to the rounded ends and rounded, so the interval is never shorter than what one loss can move.
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.privacy.neighbours import relation_named
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.noise import Laplace, noise_source
 from dpcvx.privacy.secret import Secret
 from dpcvx.privacy.sensitivity import Grid
@@ -24,16 +25,18 @@ from dpcvx.sets import LossSet
 from dpcvx.storage.process import ProcessGuard
 
 _FINE = 2.0**-40  # the grid, relative to the largest feedback
+_FLOATS = 2.0**-52  # of the largest feedback: no grid is finer
 Interval = tuple[Any, Any]  # whole units of the grid, or real numbers on leading axes
 
 
-def feedback_grid(magnitude: float, batch: int, noise: float) -> Grid:
+def feedback_grid(magnitude: float, batch: int, noise: float, fine: float = math.inf) -> Grid:
     """A grid fine against the feedback, and coarse enough that no sum of 64-bit integers can overflow.
 
     Args:
         magnitude: an upper bound of |<loss, action>|.
         batch: how many are summed.
         noise: the largest scale of the noise.
+        fine: a finer step that is wanted; no finer than floating-point numbers of that magnitude are.
 
     Raises:
         OverflowError: where feedback, batch and noise are too far apart for 64-bit integers.
@@ -46,7 +49,7 @@ def feedback_grid(magnitude: float, batch: int, noise: float) -> Grid:
             f"Sums of {batch} values up to {magnitude:.3g} with noise {noise:.3g} do not fit into 64-bit integers on "
             "any useful grid; shorten the batch, scale the losses or raise epsilon."
         )
-    return Grid(math.ceil(math.log2(max(magnitude * _FINE, coarse))))
+    return Grid(math.ceil(math.log2(max(min(magnitude * _FINE, fine), magnitude * _FLOATS, coarse))))
 
 
 class Feedback(ABC):
@@ -55,15 +58,25 @@ class Feedback(ABC):
     Args:
         loss_set: Y.
         epsilon: of one release, for a person in `rounds_per_person` rounds.
-        neighbours: "replace" or "zero-out".
+        neighbours: "replace", "zero-out" or a `Change`.
+        change: how far one loss moves the value of any action, in the units of what is summed; None where each action
+            has its own, which is that of its interval.
     """
 
     def __init__(
-        self, loss_set: LossSet, epsilon: float, neighbours: str = "replace", rounds_per_person: int = 1
+        self,
+        loss_set: LossSet,
+        epsilon: float,
+        neighbours: str | Neighbours = "replace",
+        rounds_per_person: int = 1,
+        change: float | None = None,
     ) -> None:
         self.loss_set, self.epsilon = loss_set, epsilon
-        self.neighbours = relation_named(neighbours)
+        self.neighbours = relation_for(neighbours, loss_set)
         self.rounds_per_person = rounds_per_person
+        self.change = change
+        if change is None and self.neighbours.declared_change:
+            raise ValueError("Feedback under a declared change needs to be told how far that moves a value.")
 
     def _ends(self, action: Array) -> tuple[Array, Array]:
         return self.neighbours.interval(*self.loss_set.ranges(action))
@@ -75,6 +88,8 @@ class Feedback(ABC):
         rounded interval, nothing is added to it. The j rounds that a person has under one action move its sum by
         j/rounds_per_person of this, and over all actions these shares of epsilon add up to 1.
         """
+        if self.change is not None:
+            return self.rounds_per_person * self.change
         return self.rounds_per_person * self.neighbours.width(*interval)
 
     @abstractmethod
@@ -104,9 +119,15 @@ class SecureFeedback(Secret, Feedback):
     described = "secure feedback"
 
     def __init__(
-        self, loss_set: LossSet, epsilon: float, grid: Grid, neighbours: str = "replace", rounds_per_person: int = 1
+        self,
+        loss_set: LossSet,
+        epsilon: float,
+        grid: Grid,
+        neighbours: str | Neighbours = "replace",
+        rounds_per_person: int = 1,
+        change: int | None = None,
     ) -> None:
-        super().__init__(loss_set, epsilon, neighbours, rounds_per_person)
+        super().__init__(loss_set, epsilon, neighbours, rounds_per_person, change)
         self.grid = grid
         self._guard = ProcessGuard()
 
@@ -144,10 +165,11 @@ class SimulatedFeedback(Feedback):
         loss_set: LossSet,
         epsilon: float,
         rng: np.random.Generator,
-        neighbours: str = "replace",
+        neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
+        change: float | None = None,
     ) -> None:
-        super().__init__(loss_set, epsilon, neighbours, rounds_per_person)
+        super().__init__(loss_set, epsilon, neighbours, rounds_per_person, change)
         self._rng = rng
 
     def check_process(self) -> None:

@@ -1,28 +1,76 @@
 """Which streams of losses are neighbours: what one person may change in a round.
 
-Whoever wants to know how far a loss, a coordinate or a feedback can move asks the relation. It is chosen by name;
-another one, such as a change that the user declares, is another class here.
+Whoever wants to know how far a loss, a coordinate or a feedback can move asks the relation, and so does whoever clips
+or rounds a loss: that must not enlarge what one person may change. A relation is chosen by name, or declared as a
+`Change`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
-from dpcvx.sets.shapes import Measure
+from dpcvx.sets.shapes import GridChange, Measure
+from dpcvx.sets.sizes import Sizes
 
 
 class Neighbours(ABC):
     """A neighbouring relation."""
 
-    key: ClassVar[str]  # how users and certificates call it
-    to_zero: ClassVar[bool]  # whether one of two neighbouring losses is 0
+    key: ClassVar[str]  # how certificates call it, and users where it has a name
+    to_zero: ClassVar[bool] = False  # whether one of two neighbouring losses is 0
+    declared_change: ClassVar[bool] = False  # whether two neighbouring losses differ by a little, as somebody declared
+
+    def refusal(self, loss_set: LossSet) -> str | None:
+        """Why it does not go with a loss set, in a sentence; None where it does."""
+        return None
+
+    def notes(self, loss_set: LossSet) -> tuple[str, ...]:
+        """What the reader of a certificate must know of it besides its name."""
+        return ()
+
+    # running sums
 
     @abstractmethod
     def change(self, loss_set: LossSet, norm: float) -> Measure:
-        """How far one loss can move, before rounding."""
+        """How far one loss can move once it is clipped, before rounding."""
+
+    def clipper(self, loss_set: LossSet, leading: tuple[int, ...] = ()) -> Callable[[Array], Array]:
+        """What brings vectors into bounds, so that neighbours are no further apart than `change` says."""
+        return loss_set.clipper(leading)
+
+    def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
+        """How far one loss can move, clipped and rounded to multiples of step, in the 1-norm or the 2-norm.
+
+        Raises:
+            OverflowError: where the grid is too coarse to tell.
+        """
+        return loss_set.grid_change(norm, step, from_zero=self.to_zero)
+
+    def largest(self, loss_set: LossSet) -> float:
+        """The largest absolute entry of a clipped loss."""
+        return float(loss_set.radius(np.inf))
+
+    def fine_step(self, loss_set: LossSet, norm: int, roundings: int) -> float:
+        """The step of a grid on which rounding costs next to nothing, where each entry is rounded so many times."""
+        return self.largest(loss_set) * 2.0**-30
+
+    def difference_body(self, loss_set: LossSet) -> tuple[str, Array] | None:
+        """A box or a ball around 0 that holds every change of a clipped loss; see `Shape.difference_body`."""
+        return loss_set.recognised.difference_body(from_zero=self.to_zero)
+
+    # feedback
+
+    @abstractmethod
+    def feedback_change(self, sizes: Sizes) -> float:
+        """How far one loss can move its value at any action, before rounding."""
+
+    def feedback_units(self, sizes: Sizes, step: float) -> int | None:
+        """The same in whole units of a grid, where it is to hold for every action; None where each has its own."""
+        return None
 
     @abstractmethod
     def width(self, low: Any, high: Any) -> Any:
@@ -45,10 +93,12 @@ class Replace(Neighbours):
     """One round's loss becomes any other of the set."""
 
     key = "replace"
-    to_zero = False
 
     def change(self, loss_set: LossSet, norm: float) -> Measure:
         return loss_set.diameter(norm)
+
+    def feedback_change(self, sizes: Sizes) -> float:
+        return sizes.feedback_range
 
     def width(self, low: Any, high: Any) -> Any:
         return high - low
@@ -72,6 +122,9 @@ class ZeroOut(Neighbours):
     def change(self, loss_set: LossSet, norm: float) -> Measure:
         return loss_set.radius(norm)
 
+    def feedback_change(self, sizes: Sizes) -> float:
+        return sizes.magnitude
+
     def width(self, low: Any, high: Any) -> Any:
         return np.maximum(np.abs(low), np.abs(high))
 
@@ -88,12 +141,21 @@ class ZeroOut(Neighbours):
 RELATIONS: dict[str, Neighbours] = {relation.key: relation for relation in (Replace(), ZeroOut())}
 
 
-def relation_named(neighbours: str) -> Neighbours:
-    """The relation of a name.
+def relation_for(neighbours: "str | Neighbours", loss_set: LossSet) -> Neighbours:
+    """The relation of a name, or a declared one, for losses of a set.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: where there is none of that name, or it does not go with the set.
     """
-    if not isinstance(neighbours, str) or neighbours not in RELATIONS:
-        raise ValueError(f'neighbours must be "replace" or "zero-out", not {neighbours!r}.')
-    return RELATIONS[neighbours]
+    if isinstance(neighbours, str) and neighbours in RELATIONS:
+        return RELATIONS[neighbours]
+    if not isinstance(neighbours, Neighbours):
+        raise ValueError(f'neighbours must be "replace", "zero-out" or a Change, not {_shown(neighbours)}.')
+    refusal = neighbours.refusal(loss_set)
+    if refusal is not None:
+        raise ValueError(refusal)
+    return neighbours
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else f"a {type(value).__name__}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcvx.arguments import positive, share, whole
 from dpcvx.privacy.counters import COUNTERS, Counter, default_counters, paper_counter
-from dpcvx.privacy.neighbours import Neighbours, relation_named
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, noise_source
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.sensitivity import Grid, Sensitivity, choose_grid, sensitivity
@@ -84,7 +84,7 @@ def plan(
     *,
     counter: str | None = None,
     noise: str | None = None,
-    neighbours: str = "replace",
+    neighbours: str | Neighbours = "replace",
     rounds_per_person: int = 1,
     calibration: str = "exact",
 ) -> Plan:
@@ -97,7 +97,7 @@ def plan(
         counter: "tree", "smooth" or "toeplitz"; by default "smooth" for delta = 0 and "toeplitz" otherwise (above 2^24
             rounds whichever of the two has less noise).
         noise: "laplace", "gaussian" or "knorm" (simulation only); by default by delta.
-        neighbours: "replace" or "zero-out".
+        neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
     """
@@ -109,7 +109,7 @@ def plan(
     if calibration not in ("exact", "paper"):
         raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
     wish = Wish(
-        loss_set, horizon, epsilon, delta, relation_named(neighbours), rounds_per_person, calibration == "paper"
+        loss_set, horizon, epsilon, delta, relation_for(neighbours, loss_set), rounds_per_person, calibration == "paper"
     )
     law = LAWS[noise] if noise else next(law for law in LAWS.values() if law.accepts(delta))
     counters = [COUNTERS[counter]] if counter else _unnamed(wish, law)
@@ -118,7 +118,9 @@ def plan(
 
 def _unnamed(wish: Wish, law: type[Law]) -> list[type[Counter]]:
     """The counters to choose from where none is named."""
-    return [paper_counter()] if wish.paper else default_counters(law, wish.horizon)
+    if wish.paper:
+        return [paper_counter()]
+    return default_counters(law, wish.horizon, fine=wish.neighbours.declared_change)
 
 
 def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
@@ -147,12 +149,13 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
 def _to_hide(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -> tuple[Releases, Sensitivity]:
     """What the noise must hide, on a grid that holds losses and noise, and the sensitivity of one rounded loss."""
     Y, people = wish.loss_set, wish.rounds_per_person
-    noise = float(wish.neighbours.change(Y, law.norm)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
-    grid = choose_grid(Y, wish.horizon, noise)
-    one = sensitivity(Y, law.norm, wish.neighbours, grid)
-    largest = float(Y.radius(np.inf)) / grid.step + 1
-    moved = counter.moved(wish.horizon, one.units, people, Y.size, largest)
-    return Releases(touches, moved, people, Y, wish.neighbours, grid), one
+    relation, largest = wish.neighbours, wish.neighbours.largest(Y)
+    noise = float(relation.change(Y, law.norm)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
+    fine = relation.fine_step(Y, law.norm, counter.roundings(wish.horizon))
+    grid = choose_grid(Y, wish.horizon, noise, largest=largest, fine=fine)
+    one = sensitivity(Y, law.norm, relation, grid)
+    moved = counter.moved(wish.horizon, one.units, people, Y.size, largest / grid.step + 1) if one.units else 0
+    return Releases(touches, moved, people, Y, relation, grid), one
 
 
 def _exact_noise(wish: Wish, law: type[Law], releases: Releases) -> tuple[Law, Spent]:
@@ -191,6 +194,10 @@ def _check_together(wish: Wish, counter: type[Counter], law: type[Law]) -> None:
     if refusal is not None:
         raise ValueError(refusal)
     law.check_delta(wish.delta)
+    if wish.paper and wish.neighbours.declared_change:
+        raise ValueError(
+            'calibration="paper" is for neighbours by a whole round; with a declared change leave it at "exact".'
+        )
     if wish.paper and not (counter.in_paper and law.in_paper):
         raise ValueError(
             'calibration="paper" is for the binary tree of the paper: counter="tree" without K-norm noise.'

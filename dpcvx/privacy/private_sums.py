@@ -10,6 +10,7 @@ from dpcvx.arrays import Array
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.counters import Counter
 from dpcvx.privacy.mechanism import Mechanism
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import Gaussian, Spent
 from dpcvx.privacy.plan import Plan, plan
 from dpcvx.privacy.prefix_noise import PrefixNoise
@@ -35,9 +36,9 @@ class PrivateSums(RunningSums):
     Known horizon: one counter. `horizon=None`: epochs of doubling length, each with a new counter of the full epsilon
     and an empty sum; a loss lives in one epoch, so epsilon holds overall.
 
-    A finite loss outside the set is clipped to it; how often is private and shown nowhere. An exception is visible to
-    whoever sees the program run and is outside the certificate: NaN, infinities and wrong shapes raise and change
-    nothing, and so do losses outside the set with `on_violation="raise"`.
+    A finite loss outside the set is clipped to it (under a declared change to its bounding box); how often is private
+    and shown nowhere. An exception is visible to whoever sees the program run and is outside the certificate: NaN,
+    infinities and wrong shapes raise and change nothing, and so do losses outside the set with `on_violation="raise"`.
 
     Args:
         loss_set: the declared loss set.
@@ -59,7 +60,7 @@ class PrivateSums(RunningSums):
         *,
         counter: str | None = None,
         noise: str | None = None,
-        neighbours: str = "replace",
+        neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
         calibration: str = "exact",
         on_violation: str = "clip",
@@ -155,5 +156,5 @@ class PrivateSums(RunningSums):
             horizon=self.horizon,
             rounds=self.rounds,
             rho=worst.rho,
-            notes=(*p.notes, *p.law.notes, *self._epoch_note()),
+            notes=(*p.notes, *self.relation.notes(self.loss_set), *p.law.notes, *self._epoch_note()),
         )

@@ -12,6 +12,7 @@ from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.clipping import Clipping
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import LossSet
 from dpcvx.storage.thread_lock import ThreadLock
@@ -56,7 +57,12 @@ class RunningSums(ABC):
     """
 
     def __init__(
-        self, loss_set: LossSet, horizon: int | None, neighbours: str, on_violation: str, replicas: int | None
+        self,
+        loss_set: LossSet,
+        horizon: int | None,
+        neighbours: str | Neighbours,
+        on_violation: str,
+        replicas: int | None,
     ) -> None:
         self.thread_lock = ThreadLock()
         self.loss_set = loss_set
@@ -105,8 +111,14 @@ class RunningSums(ABC):
         """Refuse to go on after a fork, where noise is secure."""
 
     @property
+    def relation(self) -> Neighbours:
+        """Which streams of losses are neighbours."""
+        return self.clipping.neighbours
+
+    @property
     def neighbours(self) -> str:
-        return self.clipping.neighbours.key
+        """How certificates call that relation."""
+        return self.relation.key
 
     @property
     def rounds(self) -> int:

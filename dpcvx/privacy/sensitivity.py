@@ -7,7 +7,8 @@ rounded losses:
     a centered ball  rounding toward zero stays in the ball: the diameter, in whole units;
     any other set    the diameter in units, plus 1 for each entry that can move (half a unit on either side).
 
-Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1.
+Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replaces the diameter and 1/2 replaces 1. Under
+a declared change it is what was declared, plus 1 for each entry that can move; see `Change`.
 """
 
 from dataclasses import dataclass
@@ -52,30 +53,34 @@ class Sensitivity:
 
 
 def sensitivity(loss_set: LossSet, norm: int, neighbours: Neighbours, grid: Grid) -> Sensitivity:
-    """The sensitivity of losses clipped to the set and rounded to the grid, in the 1-norm or the 2-norm."""
-    change = loss_set.grid_change(norm, grid.step, from_zero=neighbours.to_zero)
+    """The sensitivity of losses clipped and rounded to the grid, in the 1-norm or the 2-norm."""
+    change = neighbours.grid_change(loss_set, norm, grid.step)
     return Sensitivity(norm, change.units, grid, change.kind, change.toward_zero)
 
 
-def choose_grid(loss_set: LossSet, horizon: int, noise: float) -> Grid:
-    """A grid fine against the losses, and coarse enough that no sum of 64-bit integers can overflow.
+def choose_grid(
+    loss_set: LossSet, horizon: int, noise: float, *, largest: float | None = None, fine: float | None = None
+) -> Grid:
+    """A grid fine against what one person changes, and coarse enough that no sum of 64-bit integers can overflow.
 
     Args:
         loss_set: where the losses lie.
         horizon: how many of them are summed.
         noise: the scale of the noise of one release in the units of the loss.
+        largest: absolute entry of a loss; by default that of the set.
+        fine: the step that is fine enough; by default 2^-30 of the largest entry.
 
     Raises:
         OverflowError: where losses, horizon and noise are too far apart for 64-bit integers.
     """
-    largest = float(loss_set.radius(np.inf))
+    largest = float(loss_set.radius(np.inf)) if largest is None else largest
     if largest == 0:
         return Grid(-30)  # the only loss is 0
     if not np.isfinite(noise):
         raise OverflowError(f"Losses up to {largest:.3g} would need noise beyond the range of numbers; raise epsilon.")
-    fine = largest * 2.0**-30
+    fine = largest * 2.0**-30 if fine is None else fine
     coarse = max(largest * horizon, noise * 64) * 2.0**-58  # sums below 2^58 units, noise below 2^52
-    exponent = int(np.ceil(np.log2(max(fine, coarse))))
+    exponent = int(np.ceil(np.log2(max(fine, coarse, largest * 2.0**-52))))
     step = 2.0**exponent
     if step > largest * 2.0**-8:
         raise OverflowError(

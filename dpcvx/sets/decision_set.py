@@ -6,6 +6,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from dpcvx import markup
@@ -27,6 +28,7 @@ from dpcvx.sets.oracles.oracles import Oracles
 from dpcvx.sets.oracles.vertex_sampling import VertexSampler, VertexSampling
 from dpcvx.sets.shapes import Facts, Shape, recognise
 from dpcvx.sets.words import derived, shortened
+from dpcvx.storage.fingerprint import fingerprint
 
 
 class DecisionSet:
@@ -98,6 +100,18 @@ class DecisionSet:
     def declared(self) -> tuple[str, ...]:
         """The constraints as cvxpy prints them, long ones cut, and the attributes of the variable."""
         return (*self._declaration.names, *self._declaration.attribute_names)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """One text that tells declarations apart: that of the conic form, so not of names or of how it was written."""
+        form = self._lifted
+        parts: list[str | Array] = [f"{self.shape} {[(type(c).__name__, c.size, c.count) for c in form.cones.cones]} "]
+        for rows in (form.A, form.E, form.P):
+            entries = sparse.csr_array(rows)
+            entries.sum_duplicates()
+            entries.eliminate_zeros()
+            parts += [f"{entries.shape} {entries.indptr.tolist()} {entries.indices.tolist()} ", entries.data + 0.0]
+        return fingerprint(parts, [end + 0.0 for end in (form.b, form.e, form.offset)])
 
     # what was derived
 

@@ -113,9 +113,19 @@ class LossSet:
     # words
 
     @property
+    def constraints(self) -> list[cp.Constraint]:
+        """The user's constraints, parameters at the values they had."""
+        return self._set.constraints
+
+    @property
     def declared(self) -> tuple[str, ...]:
         """The constraints as cvxpy prints them, long ones cut, and the attributes of the variable."""
         return self._set.declared
+
+    @property
+    def fingerprint(self) -> str:
+        """One text that tells declarations apart; the same constraints declared again have the same one."""
+        return self._set.fingerprint
 
     def summary(self) -> str:
         """The declaration and its sizes."""

@@ -76,4 +76,6 @@ class LeakyBandit(PrivateBandit):
         super().__init__(learner, epsilon, **options)
         right = self._feedback
         assert isinstance(right, SecureFeedback)
-        self._feedback = kind(right.loss_set, right.epsilon, right.grid, right.neighbours.key, right.rounds_per_person)
+        change = None if right.change is None else int(right.change)
+        people = (right.neighbours, right.rounds_per_person, change)
+        self._feedback = kind(right.loss_set, right.epsilon, right.grid, *people)

@@ -8,10 +8,12 @@ import numpy as np
 
 from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Feedback, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets.sizes import Sizes
 
 NOISES = ("scalar", "vector")
+_FINE = 2.0**-10  # what rounding may cost, relative to a declared change
 _OUTWARD = 1 + 1e-6  # actions may miss the set, and intervals the truth, by solvers' errors
 
 
@@ -23,13 +25,13 @@ class Calibration:
         sizes: of the decision set and the loss set.
         epsilon: of one release, for a person in `rounds_per_person` rounds.
         noise: one of `NOISES`.
-        neighbours: "replace" or "zero-out".
+        neighbours: what one person may change in a round.
     """
 
     sizes: Sizes
     epsilon: float
     noise: str
-    neighbours: str
+    neighbours: Neighbours
     rounds_per_person: int
 
     @cached_property
@@ -38,20 +40,24 @@ class Calibration:
 
         Vector noise <Z, x> has deviation sqrt(2) lambda |x|_2, as scalar noise of scale lambda |x|_2 has.
         """
-        replace, sizes = self.neighbours == "replace", self.sizes
-        one = sizes.feedback_range if replace else sizes.magnitude
+        one = self.neighbours.feedback_change(self.sizes)
         if self.noise == "vector":
-            size = sizes.loss_set.diameter(1) if replace else sizes.loss_set.radius(1)
-            one = float(size) * sizes.decision_set.norm_bound(2)
+            size = self.neighbours.change(self.sizes.loss_set, 1)
+            one = float(size) * self.sizes.decision_set.norm_bound(2)
         return self.rounds_per_person * one * _OUTWARD
 
     def grid(self, batch: int) -> Grid:
-        """The grid on which secure feedback stands."""
-        return feedback_grid(self.sizes.magnitude, batch, self.moved / self.epsilon)
+        """The grid on which secure feedback stands; fine against what one person changes, where that is declared."""
+        one = self.moved / self.rounds_per_person if self.neighbours.declared_change else math.inf
+        return feedback_grid(self.sizes.magnitude, batch, self.moved / self.epsilon, fine=one * _FINE)
 
     def scale(self, batch: int) -> float:
         """The largest scale of the noise on the sum of a batch; rounding its ends adds at most a unit."""
-        return (self.moved + self.rounds_per_person * self.grid(batch).step) / self.epsilon
+        step = self.grid(batch).step
+        units = self.neighbours.feedback_units(self.sizes, step)
+        if units is not None:
+            return self.rounds_per_person * units * step / self.epsilon
+        return (self.moved + self.rounds_per_person * step) / self.epsilon
 
     def balanced_batch(self, horizon: int) -> int:
         """The batch B that is best for B (M^2 + 2 (D/(B epsilon))^2), which the bounds of all learners contain."""
@@ -64,7 +70,7 @@ class Calibration:
         return Certificate(
             epsilon=self.epsilon,
             delta=0.0,
-            neighbours=self.neighbours,
+            neighbours=self.neighbours.key,
             rounds_per_person=self.rounds_per_person,
             mechanism=f"{self.noise} noise on the feedback of {counted(batch, 'round')}",
             releases_per_loss=1,
@@ -79,13 +85,19 @@ class Calibration:
             secure=secure,
             horizon=None,
             rounds=0,
-            notes=() if batch == 1 else (f"actions are held for {batch} rounds: for losses fixed in advance",),
+            notes=(*self.neighbours.notes(self.sizes.loss_set), *_held(batch)),
         )
 
     def feedback(self, batch: int, rng: np.random.Generator | None) -> Feedback:
         """What clips, sums and releases the feedback: secure without a generator, a simulation with one."""
         loss_set, people = self.sizes.loss_set, (self.neighbours, self.rounds_per_person)
+        grid = self.grid(batch)
+        units = self.neighbours.feedback_units(self.sizes, grid.step)
         if rng is None:
-            return SecureFeedback(loss_set, self.epsilon, self.grid(batch), *people)
+            return SecureFeedback(loss_set, self.epsilon, grid, *people, units)
         kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
-        return kind(loss_set, self.epsilon, rng, *people)
+        return kind(loss_set, self.epsilon, rng, *people, None if units is None else units * grid.step)
+
+
+def _held(batch: int) -> tuple[str, ...]:
+    return () if batch == 1 else (f"actions are held for {batch} rounds: for losses fixed in advance",)

@@ -28,7 +28,7 @@ from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Interval
-from dpcvx.privacy.neighbours import relation_named
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
@@ -66,7 +66,7 @@ class PrivateBandit(Player):
         noise: "scalar", or "vector": the noise of the paper, in simulation only.
         batch: rounds for which an action is held; "auto" takes the smallest proved bound, which is for losses fixed in
             advance; 1 is for adversaries that react.
-        neighbours: "replace" or "zero-out".
+        neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
         seed: an int or a NumPy Generator makes it a simulation.
     """
@@ -84,7 +84,7 @@ class PrivateBandit(Player):
         horizon: int | None = None,
         noise: str = "scalar",
         batch: int | str = "auto",
-        neighbours: str = "replace",
+        neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
         seed: int | np.random.Generator | None = None,
     ) -> None:
@@ -98,10 +98,12 @@ class PrivateBandit(Player):
         self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
         self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
         self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
-        self.noise, self.neighbours = noise, relation_named(neighbours).key
+        self.noise, self.relation = noise, relation_for(neighbours, self.loss_set)
+        if noise == "vector" and self.relation.declared_change:
+            raise ValueError('noise="vector" protects whole rounds; with a declared change use scalar noise.')
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
-        self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.neighbours, self.rounds_per_person)
+        self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person)
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
         self._rng = None if seed is None else stream(seed, "PrivateBandit: noise")
         if self._rng is None and self.leading:
@@ -113,6 +115,11 @@ class PrivateBandit(Player):
         self._feedback = self._calibration.feedback(self.batch, self._rng)
         self._turn = Turn(0)
         self.lineage = Lineage() if self._rng is None else None
+
+    @property
+    def neighbours(self) -> str:
+        """How certificates call the relation."""
+        return self.relation.key
 
     # tuning
 
@@ -259,7 +266,7 @@ class PrivateBandit(Player):
             horizon=self.horizon,
             noise=self.noise,
             batch=self.batch,
-            neighbours=self.neighbours,
+            neighbours=self.relation,
             rounds_per_person=self.rounds_per_person,
             seed=seed,
         )

@@ -37,5 +37,6 @@ def rounded_bound(learner: Any, bound: float, *, magnitude: float, step: float, 
     cost = float(learner.rounding_cost(error))
     if not cost >= 0:
         raise ValueError(f"rounding_cost of {type(learner).__name__} must be at least 0, not {cost}.")
-    factor = (1 + error / magnitude) ** 4 * (1 + min(1.0, step / noise)) ** 2
+    discrete = min(1.0, step / noise) if noise else 0.0
+    factor = (1 + error / magnitude) ** 4 * (1 + discrete) ** 2
     return bound * factor + cost

@@ -12,6 +12,7 @@ from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.exact_sums import ExactSums
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import own_generator
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.private_sums import PrivateSums
@@ -26,7 +27,7 @@ class PrivacyOptions(TypedDict, total=False):
 
     counter: str | None
     noise: str | None
-    neighbours: str
+    neighbours: str | Neighbours
     rounds_per_person: int
     calibration: str
     on_violation: str
@@ -93,6 +94,11 @@ class FullInformation(Player):
             self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=noise, replicas=replicas, **privacy)
             self.lineage = Lineage() if seed is None else None
         self._epoch: Epoch | None = None
+
+    @property
+    def relation(self) -> Neighbours:
+        """Which streams of losses are neighbours."""
+        return self._sums.relation
 
     @property
     def horizon(self) -> int | None:

@@ -19,7 +19,9 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.audit.transcript import Between, Step, Transcript, run
+from dpcvx.privacy.change import Change
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import Price, Spent
 
 _SLACK = 1e-11  # relative; scales are rounded up by less than that
@@ -97,6 +99,7 @@ def couple(
     first: Any,
     second: Any,
     *,
+    neighbours: str | Neighbours | None = None,
     rounds: int | None = None,
     between: Between | None = None,
     claim: float | None = None,
@@ -113,6 +116,8 @@ def couple(
             of learners of this package are, and others take a fixed seed, or `dpcvx.privacy.noise.own_generator()`.
             Noise of a mechanism of yours comes from `release`, `select` and `toss` in `dpcvx.privacy.noise.drawing`.
         first, second: (T, *shape), which differ as the certificate says neighbours do.
+        neighbours: "replace", "zero-out" or a `Change`, as which the streams are checked; by default that of the
+            mechanism, where it has one.
         rounds: how many rounds of them to play; by default all.
         between: `(mechanism, round) -> mechanism`, called after each round, say to save it and load it again; None goes
             on with the same one.
@@ -129,7 +134,9 @@ def couple(
     (one, left), (other, right) = (run(make, stream, seed, between) for stream in streams)
     if one is other and not callable(one):
         raise ValueError("make returned the same mechanism twice; it must make a new one for each stream.")
-    _check_neighbours(streams, getattr(one, "certificate", None))
+    certificate = getattr(one, "certificate", None)
+    by = getattr(one, "relation", getattr(certificate, "neighbours", None)) if neighbours is None else neighbours
+    _check_neighbours(streams, certificate, by)
     end, differences = _compare(left, right)
     price, overspent, last = _priced(left, right, end, given)
     return Coupling(
@@ -142,21 +149,25 @@ def couple(
     )
 
 
-def _check_neighbours(streams: list[Array], certificate: Any) -> None:
+def _check_neighbours(streams: list[Array], certificate: Any, by: Any) -> None:
     """Refuse streams for which the certificate promises nothing, and streams that are the same."""
     flat = [stream.reshape(len(stream), -1) for stream in streams]
     apart = (flat[0] != flat[1]).any(axis=1)
     if not apart.any():
         raise ValueError("The two streams are the same; there is nothing to audit.")
-    if certificate is None:
-        return
-    if not certificate.secure:
+    if certificate is not None and not certificate.secure:
         raise ValueError("A simulation keeps no claim; make the mechanism without a seed.")
-    if apart.sum() > certificate.rounds_per_person:
+    if certificate is not None and apart.sum() > certificate.rounds_per_person:
         raise ValueError(
             f"The streams differ in {apart.sum()} rounds; the certificate is for {certificate.rounds_per_person}."
         )
-    if certificate.neighbours == "zero-out" and all(one[apart].any(axis=1).any() for one in flat):
+    if isinstance(by, Change):
+        slip = 2.0**-50 * max(float(np.abs(stream).max()) for stream in streams)
+        if not all(by.contains(streams[0][t] - streams[1][t], slip) for t in np.flatnonzero(apart)):
+            raise ValueError("The streams differ by more than the declared change; nothing is promised about them.")
+    elif (by if isinstance(by, str) else getattr(by, "key", "")) == "zero-out" and all(
+        one[apart].any(axis=1).any() for one in flat
+    ):
         raise ValueError('Under "zero-out" one of the two streams must be 0 wherever they differ.')
 
 

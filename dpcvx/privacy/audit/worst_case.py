@@ -1,11 +1,12 @@
-"""Two neighbouring streams that are as far apart as the loss set allows."""
+"""Two neighbouring streams that are as far apart as the loss set, or the declared change, allows."""
 
 from itertools import product
 
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.privacy.neighbours import Neighbours, relation_named
+from dpcvx.privacy.change import Change
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import LossSet
 
 _CORNERS = 6  # up to so many coordinates all sign vectors are tried, beyond it some of them
@@ -13,16 +14,17 @@ _ASCENTS = 20
 
 
 def worst_neighbours(
-    loss_set: LossSet, horizon: int, neighbours: str = "replace", *, norm: int = 1, item: int = 1
+    loss_set: LossSet, horizon: int, neighbours: str | Neighbours = "replace", *, norm: int = 1, item: int = 1
 ) -> tuple[Array, Array]:
     """Streams (T, *shape) that differ in one round: by a diameter ("replace"), or a longest loss and 0 ("zero-out").
 
-    The other rounds are 0, or the center where 0 is not in the set.
+    Under a `Change` they differ by a longest one, from an end of the bounding box of the set on, so that as little as
+    possible of it is clipped. The other rounds are 0, or the center where 0 is not in the set.
 
     Args:
         loss_set: where the losses lie.
         horizon: T.
-        neighbours: "replace" or "zero-out".
+        neighbours: "replace", "zero-out" or a `Change`.
         norm: 1 for Laplace noise, 2 for Gaussian noise.
         item: which round differs; round 1 enters the most nodes of a tree.
     """
@@ -31,18 +33,32 @@ def worst_neighbours(
     zero = np.zeros(loss_set.size)
     rest = zero if loss_set.contains(loss_set.unflatten(zero)) else loss_set.flatten(loss_set.center)
     streams = np.tile(rest, (2, horizon, 1))
-    streams[:, item - 1] = _ends(loss_set, relation_named(neighbours), norm)
+    relation = relation_for(neighbours, loss_set)
+    streams[:, item - 1] = (
+        _changed(loss_set, relation, norm)
+        if isinstance(relation, Change)
+        else _ends(loss_set, norm, to_zero=relation.to_zero)
+    )
     return loss_set.unflatten(streams[0]), loss_set.unflatten(streams[1])
 
 
-def _ends(loss_set: LossSet, neighbours: Neighbours, norm: int) -> Array:
-    """The two losses of the round that differs, (2, size): ascent on the distance from many directions."""
+def _changed(loss_set: LossSet, change: Change, norm: int) -> Array:
+    """The two losses of the round that differs, (2, size), the second at an end of the bounding box."""
+    high, low = _ends(change.set, norm, to_zero=not change.replace)
+    moved = high - low
+    lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
+    start = np.where(moved >= 0, lower, upper)
+    return np.stack([start + moved, start])
+
+
+def _ends(loss_set: LossSet, norm: int, *, to_zero: bool) -> Array:
+    """Two losses, or one and 0, as far apart as they can be, (2, size): ascent on the distance from many directions."""
     best, ends = -1.0, np.zeros((2, loss_set.size))
     for start in _directions(loss_set.size):
         direction = start
         for _ in range(_ASCENTS):
             high = _extreme(loss_set, direction)
-            low = np.zeros(loss_set.size) if neighbours.to_zero else _extreme(loss_set, -direction)
+            low = np.zeros(loss_set.size) if to_zero else _extreme(loss_set, -direction)
             distance = float(np.linalg.norm(high - low, norm))
             if distance <= best * (1 + 1e-12):
                 break

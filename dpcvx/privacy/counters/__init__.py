@@ -14,11 +14,17 @@ COUNTERS: dict[str, type[Counter]] = {counter.key: counter for counter in (Binar
 _LONG = 2**24  # rounds above which rounding may cost the Toeplitz counter its advantage
 
 
-def default_counters(law: type[Law], horizon: int) -> list[type[Counter]]:
-    """The counters among which that with the least noise is taken, where none is named."""
+def default_counters(law: type[Law], horizon: int, *, fine: bool = False) -> list[type[Counter]]:
+    """The counters among which that with the least noise is taken, where none is named.
+
+    Args:
+        law: of the noise.
+        horizon: T.
+        fine: whether one person changes little of a loss: then rounding may cost the Toeplitz counter its advantage.
+    """
     if law.norm == 1:
         return [SmoothTree]
-    if horizon <= _LONG:
+    if horizon <= _LONG and not fine:
         return [Toeplitz]
     return [counter for counter in (Toeplitz, SmoothTree) if horizon <= counter.largest_horizon]
 

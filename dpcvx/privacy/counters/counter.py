@@ -83,6 +83,11 @@ class Counter(ABC):
         """
 
     @classmethod
+    def roundings(cls, horizon: int) -> int:
+        """How often one entry of a loss is rounded on its way through all releases."""
+        return 1
+
+    @classmethod
     @abstractmethod
     def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:
         """Standard deviation of the prefix of so many items, in units of one noise; by default of the worst prefix."""

@@ -59,6 +59,10 @@ class Factorisation(Counter):
         return float(rounds * (round_units * f.sensitivity + slip))
 
     @classmethod
+    def roundings(cls, horizon: int) -> int:
+        return horizon
+
+    @classmethod
     def deviation(cls, horizon: int, norm: int, items: int | None = None) -> float:
         t = horizon - 1 if items is None else items
         return float(cls.factors(horizon).row_norm(t)) if t > 0 else 0.0

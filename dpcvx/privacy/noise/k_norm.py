@@ -32,7 +32,7 @@ class KNorm(PureLaw):
     def calibrated(cls, releases: Releases, epsilon: float, delta: float) -> Self:
         """K = Y - Y for boxes and balls ("zero-out": the smallest symmetric one around Y), in units of the grid."""
         scale = max(releases.count, 1) * releases.rounds_per_person / epsilon * cls.ROUNDED_UP
-        body = releases.loss_set.recognised.difference_body(from_zero=releases.neighbours.to_zero)
+        body = releases.neighbours.difference_body(releases.loss_set)
         if body is None:
             raise ValueError("K-norm noise is sampled exactly for boxes and centered Euclidean balls only.")
         kind, half = body
