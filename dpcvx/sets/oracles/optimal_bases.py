@@ -68,6 +68,7 @@ class OptimalBases:
         self._most = max(2, min(_MOST, _NUMBERS // max(N.shape[1] ** 2, 1)))
         k = N.shape[1]
         self._kept = _Kept(np.zeros((0, k)), np.zeros((0, k)), ())
+        self._met: tuple[bytes, ...] = ()
 
     @classmethod
     def over(cls, form: CenteredForm) -> "OptimalBases | None":
@@ -99,7 +100,7 @@ class OptimalBases:
         return np.asarray(g / size + self._tilt)
 
     def _vertex(self, best: Optimum) -> Array:
-        """The point of an optimum, by its active rows alone where they can be told; its basis is then kept."""
+        """The point of an optimum, by its active rows alone where they can be told; its basis is kept the second time."""
         slack = self._form.s0 - self._G @ (best.point @ self._N)
         active = np.flatnonzero(slack <= _ACTIVE)
         k = self._N.shape[1]
@@ -109,10 +110,20 @@ class OptimalBases:
         if y is None or not np.all(np.abs(slack - (self._form.s0 - self._G @ y)) <= _IDLE):
             return self._form.inside(best.point)
         x = self._form.inside(self._N @ y)
+        if not self._met_before(active.tobytes()):
+            return x
         basis = active if len(active) == k else self._basis(active, best)
         if len(basis) == k:
             self._keep(basis, x)
         return x
+
+    def _met_before(self, vertex: bytes) -> bool:
+        """Whether a vertex, named by its active rows, was met of late: only then its basis is worth the work."""
+        met = self._met
+        if vertex in met:
+            return True
+        self._met = (vertex, *met[: self._most - 1])
+        return False
 
     def _basis(self, active: Array, best: Optimum) -> Array:
         """Rows among the active ones by which the optimum is proved: a basis, or fewer."""

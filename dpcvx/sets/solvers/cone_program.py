@@ -1,6 +1,5 @@
 """Cone programs by Clarabel, called directly: set up once, then asked again with another objective."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import clarabel
@@ -48,22 +47,14 @@ class ConeProgram:
         self._quadratic, self._rows = sparse.csc_matrix(Q), sparse.csc_matrix(sparse.vstack([E, A]))
         self._right = np.concatenate([e, b])
         self._cones, self._equalities, self._tolerance = cones, len(e), tolerance
-        self._solvers = Spares(self._quick())
-        self._careful_solvers: Spares[clarabel.DefaultSolver] = Spares()
+        self._solvers = Spares(self._set_up())
 
-    def _quick(self) -> clarabel.DefaultSolver:
-        return self._set_up(refined=False)
-
-    def _careful(self) -> clarabel.DefaultSolver:
-        return self._set_up(refined=True)
-
-    def _set_up(self, *, refined: bool) -> clarabel.DefaultSolver:
+    def _set_up(self) -> clarabel.DefaultSolver:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # both forbid updates
         settings.max_threads = 1
         settings.max_iter = 200
-        settings.iterative_refinement_enable = refined
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = self._tolerance
         words = ([clarabel.ZeroConeT(self._equalities)] if self._equalities else []) + self._cones.clarabel()
         columns = self._rows.shape[1]
@@ -77,18 +68,8 @@ class ConeProgram:
             ) from None
 
     def minimise(self, q: Array) -> Answer:
-        """Solve for the linear part q.
-
-        Most programs need no iterative refinement, which takes more than half of the time. Whether one did is told by
-        its residuals and its gap: where they do not meet the tolerance, it is solved again with refinement.
-        """
-        answer = self._asked(q, self._solvers, self._quick)
-        return answer if answer.status == "Solved" else self._asked(q, self._careful_solvers, self._careful)
-
-    def _asked(
-        self, q: Array, solvers: Spares[clarabel.DefaultSolver], set_up: Callable[[], clarabel.DefaultSolver]
-    ) -> Answer:
-        solver = solvers.take(set_up)
+        """Solve for the linear part q."""
+        solver = self._solvers.take(self._set_up)
         try:
             solver.update(q=np.ascontiguousarray(q, dtype=float))
             solution = solver.solve()
@@ -96,7 +77,7 @@ class ConeProgram:
             if not _is_panic(error):
                 raise
             return Answer("Panic", np.full(self._rows.shape[1], np.nan), np.full(self._rows.shape[0], np.nan))
-        solvers.put_back(solver)
+        self._solvers.put_back(solver)
         return Answer(str(solution.status), np.array(solution.x), np.array(solution.z))
 
 
