@@ -60,7 +60,9 @@ class Declaration:
 
     def __str__(self) -> str:
         given = {k: v for k, v in self.variable.attributes.items() if v is not None and v is not False}
-        head = f"seed {self.seed}: {self.kind} of {', '.join(self.pieces)}\nx = Variable({self.variable.shape}, {given})"
+        head = (
+            f"seed {self.seed}: {self.kind} of {', '.join(self.pieces)}\nx = Variable({self.variable.shape}, {given})"
+        )
         return "\n".join([head, *(f"    {c}" for c in self.constraints)])
 
 
@@ -87,8 +89,19 @@ def random_declaration(seed: int, kind: str | None = None) -> Declaration:
     for each in (plain, *first.auxiliaries, *second.auxiliaries):
         each.save_value(None)
     return Declaration(
-        seed, kind, tuple(pieces), variable, mine, plain, judged, written, units, offset, anchor, bool(first.auxiliaries)
-    )  # fmt: skip
+        seed=seed,
+        kind=kind,
+        pieces=tuple(pieces),
+        variable=variable,
+        constraints=mine,
+        plain=plain,
+        plain_constraints=judged,
+        written=written,
+        units=units,
+        offset=offset,
+        anchor=anchor,
+        has_auxiliaries=bool(first.auxiliaries),
+    )
 
 
 def _variable(rng: np.random.Generator, kind: str) -> tuple[tuple[int, ...], dict[str, Any], np.ndarray]:
