@@ -156,12 +156,12 @@ BREAKS = {
         box,
         lambda X: Broken(X, bounding_box=lambda: (X.bounding_box()[0] + 0.01, X.bounding_box()[1])),
         "box",
-    ),  # fmt: skip
+    ),
     "box too large": (
         box,
         lambda X: Broken(X, bounding_box=lambda: (X.bounding_box()[0] - 0.01, X.bounding_box()[1])),
         "loose",
-    ),  # fmt: skip
+    ),
     "support bound too small": (
         box,
         lambda X: Broken(X, support_bound=lambda c: X.support_bound(c) - 1e-3),
