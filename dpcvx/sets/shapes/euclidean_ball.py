@@ -11,6 +11,7 @@ from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.shapes.box import bound_at
 from dpcvx.sets.shapes.columns import Columns
+from dpcvx.sets.shapes.measure import Measure, exact
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.shape import Facts, Shape
 
@@ -60,7 +61,7 @@ class EuclideanBall(BallFormulas, NormBall):
     """A ball in all coordinates."""
 
     def __init__(self, geometry: Geometry, layout: Layout, columns: Columns, center: Array, scale: float) -> None:
-        super().__init__(geometry, layout, center, scale, 2.0)
+        super().__init__(geometry, layout, center, np.full(layout.size, scale), 2.0)
         self._columns = columns
         self.box = self._sides()
 
@@ -71,17 +72,24 @@ class EuclideanBall(BallFormulas, NormBall):
 
 
 class FlatBall(BallFormulas):
-    """A ball within an affine hull of lower dimension: its sizes are those of any set."""
+    """A ball within an affine hull of lower dimension."""
 
     def __init__(self, geometry: Geometry, layout: Layout, columns: Columns, center: Array, scale: float) -> None:
         super().__init__(geometry, layout)
         self.center, self.scale, self._columns = center, scale, columns
+        self.middle = center
         self.box = self._sides()
 
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
         found = _ball(facts.geometry.conic)
         return None if found is None else cls(facts.geometry, facts.layout, *found)
+
+    def diameter(self, p: float) -> Measure:
+        return exact(2 * self.scale * (1 + 1e-14)) if p == 2 else super().diameter(p)
+
+    def _reaches(self) -> list[float]:
+        return [self.scale * (1 + 1e-14)]
 
 
 def _ball(conic: ConicSet) -> tuple[Columns, Array, float] | None:

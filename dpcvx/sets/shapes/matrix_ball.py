@@ -28,7 +28,9 @@ class MatrixBall(Shape):
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
         ball = declared_ball(facts.declaration, _order)
-        return None if ball is None else cls(facts.geometry, facts.layout, *ball)
+        if ball is None or np.ptp(ball[1]) > 1e-12 * ball[1][0]:
+            return None
+        return cls(facts.geometry, facts.layout, ball[0], float(ball[1][0]), ball[2])
 
     @cached_property
     def box(self) -> tuple[Array, Array]:

@@ -19,3 +19,20 @@ def onto_one_norm_ball(p: Array, radius: float) -> Array:
     sizes = np.abs(p)
     outside = sizes.sum(axis=-1, keepdims=True) > radius
     return np.where(outside, np.copysign(onto_simplex(sizes, radius), p), p)
+
+
+def onto_weighted_ball(p: Array, axes: Array) -> Array:
+    """The projection onto { sum |v_i|/axes_i <= 1 }, on leading axes: every entry loses mu/axes_i, as far as it has it.
+
+    Entries are taken by |p_i| axes_i, the mu at which they vanish.
+    """
+    sizes = np.abs(p)
+    outside = (sizes / axes).sum(axis=-1, keepdims=True) > 1
+    order = np.argsort(-sizes * axes, axis=-1, kind="stable")
+    ends = np.take_along_axis(sizes * axes, order, -1)
+    weights = (1 / axes)[order]
+    shares = np.cumsum(weights * weights, axis=-1)
+    mu = (np.cumsum(np.take_along_axis(sizes, order, -1) * weights, axis=-1) - 1) / shares
+    last = np.maximum((ends > mu).sum(axis=-1, keepdims=True) - 1, 0)
+    kept = np.maximum(sizes - np.take_along_axis(mu, last, -1) / axes, 0.0)
+    return np.where(outside, np.copysign(kept, p), p)

@@ -73,7 +73,7 @@ def test_a_lock_would_be_left_behind():
 
 def test_a_solver_that_was_interrupted_is_not_asked_again(monkeypatch):
     """Nor is one that failed: whatever state it is in, the next question goes to a new one."""
-    S = CATALOGUE["spectrahedron"][0]()
+    S = CATALOGUE["KL ball"][0]()
     x = np.random.default_rng(0).standard_normal(S.shape)
     expected = S.project(x)
     program = S.recognised._solvers._quadratic

@@ -11,6 +11,7 @@ from dpcvx import DecisionSet
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.shapes import SHAPES, Shape
 from dpcvx.sets.shapes.box import Box, Point
+from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
 from dpcvx.sets.shapes.flow import Flow
 from dpcvx.sets.shapes.hull import Hull
@@ -18,6 +19,7 @@ from dpcvx.sets.shapes.matrix_ball import MatrixBall
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
+from dpcvx.sets.shapes.spectrahedron import Spectrahedron
 
 NORMS = (1, 1.5, 2, 4, np.inf)
 
@@ -43,6 +45,10 @@ def _with(size, make):
     return x, make(x)
 
 
+def _square(size):
+    return np.random.default_rng(2).standard_normal((size, size))
+
+
 SETS = {
     "point": (Point, lambda: _with(3, lambda x: [x == np.array([1.0, -2.0, 0.0])])),
     "box": (Box, lambda: _with(3, lambda x: [x >= [-1, 0, 2], x <= [1, 0.5, 5]])),
@@ -56,6 +62,19 @@ SETS = {
     "flat ball": (FlatBall, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [cp.norm(x - 1, "fro") <= 2])),
     "1-ball": (NormBall, lambda: _with(3, lambda x: [cp.norm1(2 * x - 1) <= 3])),
     "3-ball": (NormBall, lambda: _with(3, lambda x: [cp.pnorm(x, 3) <= 2])),
+    "3.3-ball in units": (
+        NormBall,
+        lambda: _with(3, lambda x: [2 * cp.pnorm(cp.multiply([1, 2, 5], x), 3.3, approx=False) <= 3]),
+    ),
+    "weighted 1-ball": (NormBall, lambda: _with(4, lambda x: [np.array([1, 2, 0.5, 3]) @ cp.abs(x - 1) <= 3])),
+    "1-ball of units": (NormBall, lambda: _with(3, lambda x: [1.5 >= cp.norm1(cp.multiply([1, -2, 5], x) + 1) / 2])),
+    "ellipsoid": (Ellipsoid, lambda: _with(3, lambda x: [cp.quad_form(x - [1, 0, 2], np.diag([1.0, 4, 9])) <= 2])),
+    "tilted ellipsoid": (Ellipsoid, lambda: _with(3, lambda x: [cp.norm2(_square(3) @ x - 1) <= 2])),
+    "disc": (Ellipsoid, lambda: _with(4, lambda x: [cp.norm2(x - 1) <= 2, cp.sum(x) == 3, x[0] == x[1] + 1])),
+    "spectrahedron": (
+        Spectrahedron,
+        lambda: ((x := cp.Variable((3, 3), symmetric=True)), [x >> 0, cp.trace(x) == 2]),
+    ),
     "nuclear ball": (MatrixBall, lambda: ((x := cp.Variable((2, 2))), [cp.normNuc(x - np.eye(2)) <= 2])),
     "spectral ball": (MatrixBall, lambda: ((x := cp.Variable((2, 3))), [cp.sigma_max(x) <= 2])),
     "hull": (Hull, _hull),
