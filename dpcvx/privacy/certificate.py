@@ -13,6 +13,12 @@ import numpy as np
 from dpcvx import markup
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
 
+_SAMPLERS = {
+    "opendp": "opendp: OpenDP's exact samplers",
+    "vector": "vector: dpcvx's own exact samplers, with noise drawn ahead",
+    "numpy": "numpy: floating-point numbers from a seed",
+}
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -31,6 +37,8 @@ class Certificate:
         secure: exact integer noise from the operating system's entropy; otherwise it is a simulation and not private.
         horizon, rounds: rounds allowed (None is unlimited) and used.
         rho: zero-concentrated privacy behind (epsilon, delta) for Gaussian noise, otherwise None.
+        sampler: what draws the noise: "opendp", "vector" (the package's own exact samplers), or "numpy" in simulation;
+            None without noise.
         regret_bound: parts of a proved regret bound, or None.
         notes: what else the reader must know.
     """
@@ -55,6 +63,7 @@ class Certificate:
     rho: float | None = None
     regret_bound: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    sampler: str | None = None
 
     @property
     def protects(self) -> str:
@@ -117,6 +126,7 @@ class Certificate:
             ("claim", claim),
             ("protects", f"{self.protects}, neighbours by {self.neighbours}"),
             ("arithmetic", self.arithmetic),
+            *([("sampler", _SAMPLERS[self.sampler])] if self.sampler is not None else []),
             ("mechanism", f"{self.mechanism}: one loss enters {counted(self.releases_per_loss, 'release')}"),
             (
                 "noise",

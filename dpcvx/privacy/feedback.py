@@ -19,6 +19,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.noise import Laplace, noise_source
+from dpcvx.privacy.samplers import LaplaceStream
 from dpcvx.privacy.secret import Secret
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets import LossSet
@@ -113,7 +114,7 @@ class SecureFeedback(Secret, Feedback):
     """Exact integer noise on whole units of a grid.
 
     It belongs to one process, and only `save` writes it to a file. Its noise has the scale of the action, so each
-    release has a source of its own.
+    release has a source of its own; `sampler` says which, "opendp" or "vector".
     """
 
     described = "secure feedback"
@@ -126,9 +127,11 @@ class SecureFeedback(Secret, Feedback):
         neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
         change: int | None = None,
+        sampler: str = "opendp",
     ) -> None:
         super().__init__(loss_set, epsilon, neighbours, rounds_per_person, change)
-        self.grid = grid
+        self.grid, self.sampler = grid, sampler
+        self._stream = LaplaceStream()
         self._guard = ProcessGuard()
 
     def check_process(self) -> None:
@@ -152,7 +155,9 @@ class SecureFeedback(Secret, Feedback):
         if not moved:
             return total * self.grid.step  # nothing is drawn: no loss can change it
         law = Laplace(moved / self.epsilon * Laplace.ROUNDED_UP)
-        source = noise_source(law, 1, count=1, moved=moved, allowed=self.epsilon)
+        source = noise_source(
+            law, 1, count=1, moved=moved, allowed=self.epsilon, sampler=self.sampler, stream=self._stream
+        )
         exact = np.array([[total]], dtype=np.int64)
         return float(exact[0, 0] + source.draw(exact)[0, 0]) * self.grid.step
 

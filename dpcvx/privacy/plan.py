@@ -13,7 +13,8 @@ import numpy as np
 from dpcvx.arguments import positive, share, whole
 from dpcvx.privacy.counters import COUNTERS, Counter, default_counters, paper_counter
 from dpcvx.privacy.neighbours import Neighbours, relation_for
-from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, noise_source
+from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, check_sampler, noise_source
+from dpcvx.privacy.pace import chosen_sampler
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.sensitivity import Grid, Sensitivity, choose_grid, sensitivity
 from dpcvx.sets import LossSet
@@ -38,6 +39,8 @@ class Plan:
     rho: float | None
     prefix_deviation: float  # of one coordinate at the worst time, in the units of the loss
     notes: tuple[str, ...] = ()
+    sampler: str = "opendp"  # of secure noise
+    draws: float = 0.0  # values of noise that a round takes on average
 
     def make(self, shape: tuple[int, ...], source: Source) -> Counter:
         """The counter itself, for items of a shape."""
@@ -46,7 +49,9 @@ class Plan:
     def source(self, size: int, rng: np.random.Generator | None = None) -> Source:
         """The noise for releases of `size` entries: secure, or simulated by a generator."""
         allowed = self.epsilon if self.rho is None else self.rho
-        return noise_source(self.law, size, rng, count=self.touches, moved=self.moved, allowed=allowed)
+        return noise_source(
+            self.law, size, rng, count=self.touches, moved=self.moved, allowed=allowed, sampler=self.sampler
+        )
 
     def deviation(self, items: int) -> float:
         """Standard deviation of one coordinate of the prefix of so many items, in the units of the loss."""
@@ -74,6 +79,7 @@ class Wish:
     neighbours: Neighbours
     rounds_per_person: int
     paper: bool  # whether the scale is the paper's
+    sampler: str | None
 
 
 def plan(
@@ -87,6 +93,7 @@ def plan(
     neighbours: str | Neighbours = "replace",
     rounds_per_person: int = 1,
     calibration: str = "exact",
+    sampler: str | None = None,
 ) -> Plan:
     """Choose and calibrate a private prefix sum.
 
@@ -100,16 +107,25 @@ def plan(
         neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
+        sampler: of secure noise, "opendp" or "vector"; by default OpenDP's, and above 10,000 values a round the other.
     """
     horizon, rounds_per_person = whole(horizon, "horizon"), whole(rounds_per_person, "rounds_per_person")
     positive(epsilon, "epsilon")
     share(delta, "delta")
     _check_name("counter", counter, COUNTERS)
     _check_name("noise", noise, LAWS)
+    check_sampler(sampler)
     if calibration not in ("exact", "paper"):
         raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
     wish = Wish(
-        loss_set, horizon, epsilon, delta, relation_for(neighbours, loss_set), rounds_per_person, calibration == "paper"
+        loss_set,
+        horizon,
+        epsilon,
+        delta,
+        relation_for(neighbours, loss_set),
+        rounds_per_person,
+        calibration == "paper",
+        sampler,
     )
     law = LAWS[noise] if noise else next(law for law in LAWS.values() if law.accepts(delta))
     counters = [COUNTERS[counter]] if counter else _unnamed(wish, law)
@@ -128,6 +144,7 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
     _check_together(wish, counter, law)
     touches, terms = counter.structure(wish.horizon, law.norm)
     releases, one = _to_hide(wish, counter, law, touches)
+    draws = wish.loss_set.size * counter.noises_per_round(wish.horizon, law.norm)
     noise, spent = _paper_noise(wish, law, releases) if wish.paper else _exact_noise(wish, law, releases)
     return Plan(
         counter=counter,
@@ -143,6 +160,8 @@ def _calibrated(wish: Wish, counter: type[Counter], law: type[Law]) -> Plan:
         rho=spent.rho,
         prefix_deviation=_deviation(counter, noise, releases.grid, wish.horizon),
         notes=("the scale is the paper's; epsilon is what that scale gives",) if wish.paper else (),
+        sampler=chosen_sampler(wish.sampler, draws),
+        draws=draws,
     )
 
 

@@ -12,6 +12,7 @@ from dpcvx.privacy.counters import Counter
 from dpcvx.privacy.mechanism import Mechanism
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import Gaussian, Spent
+from dpcvx.privacy.pace import sampler_notes, slow_round
 from dpcvx.privacy.plan import Plan, plan
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.running_sums import Epoch, RunningSums
@@ -43,7 +44,7 @@ class PrivateSums(RunningSums):
     Args:
         loss_set: the declared loss set.
         horizon: number of rounds, or None.
-        epsilon, delta, counter, noise, neighbours, rounds_per_person, calibration: see `plan`.
+        epsilon, delta, counter, noise, neighbours, rounds_per_person, calibration, sampler: see `plan`.
         on_violation: "clip" or "raise".
         seed: an int or a NumPy Generator makes it a simulation.
         replicas: in simulation, independent replicas on a leading axis.
@@ -63,6 +64,7 @@ class PrivateSums(RunningSums):
         neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
         calibration: str = "exact",
+        sampler: str | None = None,
         on_violation: str = "clip",
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
@@ -78,6 +80,7 @@ class PrivateSums(RunningSums):
             "neighbours": neighbours,
             "rounds_per_person": rounds_per_person,
             "calibration": calibration,
+            "sampler": sampler,
         }
         self._rng = None if seed is None else stream(seed, "PrivateSums: noise")
         self._guard = ProcessGuard()
@@ -134,6 +137,10 @@ class PrivateSums(RunningSums):
         return self.plan.deviation(self._epoch.counter.items) if isinstance(self.plan.law, Gaussian) else 0.0
 
     @property
+    def slow(self) -> str | None:
+        return slow_round(self.plan.sampler, self.plan.draws) if self.secure else None
+
+    @property
     def certificate(self) -> Certificate:
         epoch = self._epoch  # once: a thread may open the next one
         p, worst = epoch.mechanism.plan, epoch.worst
@@ -156,5 +163,15 @@ class PrivateSums(RunningSums):
             horizon=self.horizon,
             rounds=self.rounds,
             rho=worst.rho,
-            notes=(*p.notes, *self.relation.notes(self.loss_set), *p.law.notes, *self._epoch_note()),
+            sampler=p.sampler if self.secure else "numpy",
+            notes=(
+                *p.notes,
+                *self.relation.notes(self.loss_set),
+                *p.law.notes,
+                *self._sampler_note(p),
+                *self._epoch_note(),
+            ),
         )
+
+    def _sampler_note(self, plan: Plan) -> tuple[str, ...]:
+        return sampler_notes(self.settings["sampler"], plan.draws) if self.secure else ()

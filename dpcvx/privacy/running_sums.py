@@ -152,6 +152,11 @@ class RunningSums(ABC):
         """How far the loss that is summed may be from the loss that was given, in any entry."""
 
     @property
+    def slow(self) -> str | None:
+        """How long the noise of a round takes and how to change it, in a sentence; None where that is short."""
+        return None
+
+    @property
     @abstractmethod
     def certificate(self) -> Certificate:
         """What holds so far and to the end."""

@@ -26,6 +26,7 @@ class Calibration:
         epsilon: of one release, for a person in `rounds_per_person` rounds.
         noise: one of `NOISES`.
         neighbours: what one person may change in a round.
+        sampler: of secure noise, "opendp" or "vector".
     """
 
     sizes: Sizes
@@ -33,6 +34,7 @@ class Calibration:
     noise: str
     neighbours: Neighbours
     rounds_per_person: int
+    sampler: str = "opendp"
 
     @cached_property
     def moved(self) -> float:
@@ -85,6 +87,7 @@ class Calibration:
             secure=secure,
             horizon=None,
             rounds=0,
+            sampler=self.sampler if secure else "numpy",
             notes=(*self.neighbours.notes(self.sizes.loss_set), *_held(batch)),
         )
 
@@ -94,7 +97,7 @@ class Calibration:
         grid = self.grid(batch)
         units = self.neighbours.feedback_units(self.sizes, grid.step)
         if rng is None:
-            return SecureFeedback(loss_set, self.epsilon, grid, *people, units)
+            return SecureFeedback(loss_set, self.epsilon, grid, *people, units, self.sampler)
         kind = VectorFeedback if self.noise == "vector" else SimulatedFeedback
         return kind(loss_set, self.epsilon, rng, *people, None if units is None else units * grid.step)
 

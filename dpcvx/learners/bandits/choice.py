@@ -47,7 +47,7 @@ def private_bandit(
         decision_set, loss_set, horizon: X, Y and the number of rounds.
         epsilon: the privacy of the whole sequence of actions.
         seed: an int or a NumPy Generator makes it a simulation.
-        **options: `noise`, `batch`, `neighbours`, `rounds_per_person`; see `PrivateBandit`.
+        **options: `noise`, `batch`, `neighbours`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
     """
     noise = None if seed is None else stream(seed, "private_bandit: noise")
     candidates, refusals = bandits(decision_set, loss_set, horizon, own_generator(seed, "private_bandit: learners"))

@@ -29,6 +29,7 @@ from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate, counted
 from dpcvx.privacy.feedback import Interval
 from dpcvx.privacy.neighbours import Neighbours, relation_for
+from dpcvx.privacy.pace import chosen_sampler
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
@@ -68,6 +69,7 @@ class PrivateBandit(Player):
             advance; 1 is for adversaries that react.
         neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
+        sampler: of secure noise, "opendp" or "vector"; by default OpenDP's, since a batch draws one value.
         seed: an int or a NumPy Generator makes it a simulation.
     """
 
@@ -86,6 +88,7 @@ class PrivateBandit(Player):
         batch: int | str = "auto",
         neighbours: str | Neighbours = "replace",
         rounds_per_person: int = 1,
+        sampler: str | None = None,
         seed: int | np.random.Generator | None = None,
     ) -> None:
         self.epsilon = positive(epsilon, "epsilon")
@@ -103,7 +106,10 @@ class PrivateBandit(Player):
             raise ValueError('noise="vector" protects whole rounds; with a declared change use scalar noise.')
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
-        self._calibration = Calibration(self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person)
+        self.sampler = chosen_sampler(sampler, 1)
+        self._calibration = Calibration(
+            self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person, self.sampler
+        )
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
         self._rng = None if seed is None else stream(seed, "PrivateBandit: noise")
         if self._rng is None and self.leading:
@@ -268,6 +274,7 @@ class PrivateBandit(Player):
             batch=self.batch,
             neighbours=self.relation,
             rounds_per_person=self.rounds_per_person,
+            sampler=self.sampler,
             seed=seed,
         )
 

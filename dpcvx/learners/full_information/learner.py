@@ -30,6 +30,7 @@ class PrivacyOptions(TypedDict, total=False):
     neighbours: str | Neighbours
     rounds_per_person: int
     calibration: str
+    sampler: str | None
     on_violation: str
 
 
@@ -54,8 +55,8 @@ class FullInformation(Player):
         epsilon, delta: the privacy of the whole sequence of actions; `epsilon=None` is the learner without privacy.
         seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
         replicas: in simulation, independent replicas on a leading axis of actions (and, if wanted, of losses).
-        **privacy: `counter`, `noise`, `neighbours`, `rounds_per_person`, `calibration`, `on_violation`; see
-            `PrivateSums`.
+        **privacy: `counter`, `noise`, `neighbours`, `rounds_per_person`, `calibration`, `sampler`, `on_violation`;
+            see `PrivateSums`.
     """
 
     def __init__(
@@ -199,6 +200,8 @@ class FullInformation(Player):
         ]
         if bound is not None:
             lines.append(f"  theorem          {bound.theorem}; against oblivious losses")
+        if self._sums.slow is not None:
+            lines.append(f"  noise of a round {self._sums.slow}")
         return "\n".join([*lines, str(self.certificate)])
 
     @abstractmethod

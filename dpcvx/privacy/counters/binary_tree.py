@@ -27,6 +27,12 @@ class BinaryTree(Tree):
         return Structure(tree_levels(horizon), horizon.bit_length() - 1)
 
     @classmethod
+    def noises_per_round(cls, horizon: int, norm: int) -> float:
+        # all but the older nodes, one less than the set bits of t, of which half of the levels are set on average
+        touches, terms = cls.structure(horizon, norm)
+        return max(terms + 1 - touches / 2, 0.0)
+
+    @classmethod
     def title(cls, norm: int) -> str:
         return "binary tree, padded"
 

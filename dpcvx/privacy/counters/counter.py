@@ -93,6 +93,11 @@ class Counter(ABC):
         """Standard deviation of the prefix of so many items, in units of one noise; by default of the worst prefix."""
 
     @classmethod
+    def noises_per_round(cls, horizon: int, norm: int) -> float:
+        """How many noises of the shape of an item a round draws on average."""
+        return float(cls.structure(horizon, norm).terms)
+
+    @classmethod
     def factors(cls, horizon: int) -> Factors | None:
         """The matrices that tell the law of all prefixes without running it; None where it has to be run for that."""
         return None

@@ -57,6 +57,13 @@ class SmoothTree(Tree):
         return Structure(*codeword_shape(horizon, balanced=norm == 2))
 
     @classmethod
+    def noises_per_round(cls, horizon: int, norm: int) -> float:
+        # the mean length of the lowest run of ones: the mean a/(z + 1) of a gap between zeros, over the probability
+        # a/(a + z) that the lowest gap is not empty
+        zeros, ones = codeword_shape(horizon, balanced=norm == 2)
+        return (zeros + ones) / (zeros + 1)
+
+    @classmethod
     def title(cls, norm: int) -> str:
         return "smooth tree, balanced" if norm == 2 else "smooth tree"
 

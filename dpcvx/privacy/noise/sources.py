@@ -2,8 +2,9 @@
 
 A source draws: `draw(values)` returns the noise that was added to the released values. The secure sources never take a
 seed: one hands the true integers to OpenDP, the other adds exact noise that was drawn ahead and looks at no value. The
-simulated source needs a generator and is never private. `noise_source` is the one place where the sources of running sums and of secure feedback are made: inside a coupling (see `script`) it
-makes scripted ones, whose releases follow a script and are kept with the values that they should have hidden.
+simulated source needs a generator and is never private. `noise_source` is the one place where the sources of running
+sums and of secure feedback are made: inside a coupling (see `script`) it makes scripted ones, whose releases follow a
+script and are kept with the values that they should have hidden.
 """
 
 import math
@@ -16,6 +17,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import ProtocolError
 from dpcvx.privacy.noise.law import Law
 from dpcvx.privacy.noise.script import Script, current_script
+from dpcvx.privacy.samplers import LaplaceStream
 from dpcvx.privacy.secret import Secret
 from dpcvx.storage.process import ProcessGuard
 
@@ -134,6 +136,29 @@ class VectorSource(Secret, AheadSource):
         return secure_source, (self.law, self.size, "vector")  # a loaded one draws new noise in its own process
 
 
+class StreamSource(Secret, Source):
+    """Exact Laplace noise on single numbers, each of a scale of its own, from a stream that was drawn ahead.
+
+    It holds the law of one release; the stream, which goes on from release to release, holds what is secret.
+    """
+
+    secure = True
+    needs_values = False
+    described = "secure noise source"
+
+    def __init__(self, law: Law, stream: LaplaceStream) -> None:
+        self.law, self._stream = law, stream
+
+    def cost(self, distance: int | float) -> float:
+        """What one release costs that moves by `distance`, by the formula of the law."""
+        return self.law.cost(distance)
+
+    def draw(self, values: Array) -> Array:
+        _check_values(values, 1)
+        noise = [self._stream.draw(self.law.scale) for _ in range(values.size)]
+        return np.array(noise, dtype=np.int64).reshape(values.shape)
+
+
 class ScriptedSource(Secret, Source):
     """Releases what a script says, whatever the values, and lets the script keep both: for couplings.
 
@@ -194,6 +219,7 @@ def noise_source(
     moved: int | float,
     allowed: float,
     sampler: str = "opendp",
+    stream: LaplaceStream | None = None,
 ) -> Source:
     """The source of the noise of releases of `size` entries: secure, or a simulation where a generator is given.
 
@@ -208,13 +234,17 @@ def noise_source(
         moved: how far one person moves one of them.
         allowed: what they may cost together: epsilon, or rho for Gaussian noise.
         sampler: "opendp" or "vector", of secure noise.
+        stream: for "vector", Laplace noise on single numbers: where the draws are taken from.
     """
     if rng is not None:
         return SimulatedSource(law, rng)
-    source = secure_source(law, size, sampler)
+    if stream is not None and sampler == "vector" and current_script() is None:
+        source: Source = StreamSource(law, stream)
+    else:
+        source = secure_source(law, size, sampler)
     if isinstance(source, ScriptedSource):
         return source  # a coupling counts for itself
-    assert isinstance(source, SecureSource | VectorSource)
+    assert isinstance(source, SecureSource | VectorSource | StreamSource)
     price = count * source.cost(moved)
     if price > allowed * (1 + _SLACK):
         raise AssertionError(f"The releases cost {price}, more than the {allowed} that the certificate claims.")

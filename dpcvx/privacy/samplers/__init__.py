@@ -3,8 +3,8 @@
 Every law here is that of infinitely many random bits, not of floating-point numbers. A draw is a function of a uniform
 U in (0, 1), an infinite binary fraction of which as many bits are drawn as it takes: 63 or 64 at first, on which
 floating-point numbers with a proved error decide almost every draw (`floating` says what is assumed of NumPy), and more
-in exact arithmetic where they do not. No seed is taken, nothing is kept between calls, and nothing looks at a value
-that is to be hidden: the time of a draw tells about the noise alone.
+in exact arithmetic where they do not. No seed is taken, no function keeps anything between calls, and nothing looks at
+a value that is to be hidden: the time of a draw tells about the noise alone.
 """
 
 from dpcvx.privacy.samplers.categorical import categorical
@@ -12,6 +12,7 @@ from dpcvx.privacy.samplers.coins import Bracket, coins, exponential_coins, is_b
 from dpcvx.privacy.samplers.gaussian import gaussian
 from dpcvx.privacy.samplers.geometric import geometric
 from dpcvx.privacy.samplers.laplace import laplace
+from dpcvx.privacy.samplers.laplace_stream import LaplaceStream
 from dpcvx.privacy.samplers.scales import LARGEST_SCALE, LEAST_SCALE, exact_scale
 from dpcvx.privacy.samplers.uniform import uniform_below
 
@@ -19,6 +20,7 @@ __all__ = [
     "LARGEST_SCALE",
     "LEAST_SCALE",
     "Bracket",
+    "LaplaceStream",
     "categorical",
     "coins",
     "exact_scale",

@@ -14,6 +14,7 @@ one head in 2^11 that is smaller, 64 more bits of U are drawn and the interval i
 ends have one floor. It closes with probability 1, since -scale ln U is almost surely no integer.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -40,22 +41,36 @@ def floors(heads: Array, bits: int, scale: float, below: int = 2**62) -> Array:
     Raises:
         OverflowError: where an answer is too large.
     """
-    check_platform()
-    least = 2 ** (bits - _SHORT)
-    v = heads.astype(np.float64)
-    np.maximum(v, least, out=v)
-    v *= 2.0**-bits
-    np.log(v, out=v)
+    v = logarithms(heads, bits)
     v *= -scale
     e = v * _RELATIVE
     e += _FIXED * scale
     low, high = np.floor(v - e), np.floor(v + e)
     answers = low.astype(np.int64)
     undecided = low != high
-    undecided |= heads < least
+    undecided |= heads < 2 ** (bits - _SHORT)
     for i in np.flatnonzero(undecided):
         answers[i] = _refined(int(heads[i]), bits, scale, below)
     return answers
+
+
+def logarithms(heads: Array, bits: int) -> Array:
+    """ln U in floating-point numbers; of heads that are too short for these, any number."""
+    check_platform()
+    x = heads.astype(np.float64)
+    np.maximum(x, 2 ** (bits - _SHORT), out=x)
+    x *= 2.0**-bits
+    return np.log(x, out=x)
+
+
+def floor_one(head: int, bits: int, logarithm: float, scale: float, below: int = 2**62) -> int:
+    """`floors` of one head, with its number from `logarithms`."""
+    v = -scale * logarithm
+    e = v * _RELATIVE + _FIXED * scale
+    low, high = math.floor(v - e), math.floor(v + e)
+    if low == high and head >= 2 ** (bits - _SHORT):
+        return low
+    return _refined(head, bits, scale, below)
 
 
 def _refined(head: int, bits: int, scale: float, below: int) -> int:

@@ -67,6 +67,13 @@ def _remainders(low: int, scale: float, count: int) -> Array:
     return drawn
 
 
+def remainder_one(word: int, low: int, scale: float) -> int | None:
+    """One of `_remainders` from a word; None where another word is needed."""
+    r, head = word >> (WORD - low), word & (2 ** (WORD - low) - 1)
+    doubtful = head < 2 ** (WORD - low - _ROOM)
+    return None if doubtful and _drops(head, WORD - low, r / Fraction(scale)) else r
+
+
 def _drops(head: int, bits: int, rate: Fraction) -> bool:
     """True with probability 1 - exp(-rate)."""
 
