@@ -4,6 +4,10 @@ from decision_sets.balls import ellipsoid as ellipsoid
 from decision_sets.balls import norm_ball as norm_ball
 from decision_sets.boxes import box as box
 from decision_sets.boxes import cube as cube
+from decision_sets.changes import NAMED_CHANGES as NAMED_CHANGES
+from decision_sets.changes import few_entries as few_entries
+from decision_sets.changes import one_path as one_path
+from decision_sets.changes import share as share
 from decision_sets.entropies import entropy_ball as entropy_ball
 from decision_sets.entropies import kl_ball as kl_ball
 from decision_sets.flows import flow_polytope as flow_polytope

@@ -19,7 +19,7 @@ def flow_polytope(graph: Any, source: Any, target: Any) -> DecisionSet:
 
     Raises ValueError if the graph is undirected or has a cycle, if an end is missing, and if no path joins them.
     """
-    _require_paths(graph, source, target)
+    require_paths(graph, source, target)
     paths = PathPolytope(graph, source, target)
     x = cp.Variable(len(paths.edges), nonneg=True)
     return DecisionSet(
@@ -90,7 +90,7 @@ class PathPolytope:
         return path
 
 
-def _require_paths(graph: Any, source: Any, target: Any) -> None:
+def require_paths(graph: Any, source: Any, target: Any) -> None:
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
         raise ValueError(f"graph must be a directed networkx graph, but {type(graph).__name__} came.")
     for name, node in (("source", source), ("target", target)):

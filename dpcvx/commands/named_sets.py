@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from decision_sets import NAMED, NAMED_LOSSES
+from decision_sets import NAMED, NAMED_CHANGES, NAMED_LOSSES
 from dpcvx.commands.declared import find
 from dpcvx.commands.outcomes import InputError
 from dpcvx.errors import DpcvxError
+from dpcvx.privacy.change import Change
 from dpcvx.sets import DecisionSet, LossSet
 
 Declared = TypeVar("Declared")
@@ -54,6 +55,24 @@ def loss_set(word: str | None, decisions: str, X: DecisionSet) -> LossSet:
     return find(_with_name(word, "Y"), LossSet)
 
 
+def change(word: str, Y: LossSet) -> Change:
+    """share:PEOPLE, entries:K,A, FILE.py:NAME, or FILE.py, which then must define D.
+
+    Raises:
+        InputError: where there is no such change, or it does not go with the losses.
+    """
+    name, _, numbers = word.partition(":")
+    if name in NAMED_CHANGES:
+        return _called(NAMED_CHANGES[name], word, [Y, *_numbers(numbers, word)])
+    if ".py" not in word:
+        raise InputError(f"There is no change {word!r}: give share:PEOPLE, entries:K,A or FILE.py:NAME.")
+    found = find(_with_name(word, "D"), Change)
+    refusal = found.refusal(Y)
+    if refusal is not None:
+        raise InputError(refusal)
+    return found
+
+
 def explanation() -> str:
     """What the words of the command line may be, with an example of every named set."""
     examples = ", ".join(f"{name}:{NAMED[name].example}" for name in sorted(NAMED))
@@ -61,7 +80,8 @@ def explanation() -> str:
     return (
         "SET is FILE.py:NAME, or FILE.py, which then defines X and Y, or a named set with its numbers, as "
         f"{examples}. LOSSES is FILE.py:NAME, box:LOW,HIGH or ball:P,RADIUS; by default Y of the same file, or for a "
-        f"named set box:-1,1 ({others})."
+        f"named set box:-1,1 ({others}). CHANGE is FILE.py:NAME, share:PEOPLE for one of so many people whose mean "
+        "is the loss, or entries:K,A for K entries that move by at most A."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpcvx.arguments import positive, whole
-from dpcvx.commands.named_sets import decision_set, explanation, loss_set
+from dpcvx.commands.named_sets import change, decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
@@ -32,6 +32,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), help="both by default")
     parser.add_argument("--delta", type=float, default=0.0, help="for Gaussian noise with full information")
+    parser.add_argument(
+        "--change", metavar="CHANGE", help="what one person can change in a round; by default all of a loss"
+    )
     parser.add_argument("--replicas", type=int, default=16, help="runs of every learner (16)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
@@ -55,6 +58,8 @@ def run(arguments: argparse.Namespace) -> str:
     Y = loss_set(arguments.losses, arguments.set, X)
     if X.shape != Y.shape:
         raise InputError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
+    if arguments.change is not None:
+        comparison = replace(comparison, neighbours=change(arguments.change, Y))
     try:
         if not arguments.horizon:
             comparison = replace(comparison, horizons=affordable_horizons(X, Y, comparison, arguments.seconds))
@@ -78,5 +83,6 @@ def _command(arguments: argparse.Namespace, comparison: Comparison) -> str:
     words += ["--epsilon", *map(str, comparison.epsilons)]
     words += ["--horizon", *map(str, comparison.horizons), "--setting", *arguments.setting]
     words += ["--delta", str(comparison.delta)] if comparison.delta else []
+    words += ["--change", arguments.change] if arguments.change else []
     words += ["--replicas", str(comparison.replicas), "--seed", str(comparison.seed), "--output", str(arguments.output)]
     return shlex.join(words)

@@ -242,9 +242,9 @@ class Change(Neighbours):
     def declared(self) -> tuple[str, ...]:
         """The constraints as they were written; a variable without a name of its own is called d, or c if replaced."""
         name = self.variable.name()
-        if not re.fullmatch(r"var\d+", name):
-            return self.set.declared
-        return tuple(re.sub(rf"\b{name}\b", "c" if self.replace else "d", text) for text in self.set.declared)
+        called = ("c" if self.replace else "d") if re.fullmatch(r"var\d+", name) else name
+        texts = (re.sub(r"Promote\(([^,()]+), \([^()]*\)\)", r"\1", text) for text in self.set.declared)
+        return tuple(re.sub(rf"\b{re.escape(name)}\b", called, text) for text in texts)
 
     @property
     def fingerprint(self) -> str:

@@ -24,6 +24,11 @@ class Neighbours(ABC):
     to_zero: ClassVar[bool] = False  # whether one of two neighbouring losses is 0
     declared_change: ClassVar[bool] = False  # whether two neighbouring losses differ by a little, as somebody declared
 
+    @property
+    def fingerprint(self) -> str:
+        """One text that tells relations apart: the name, where that does."""
+        return self.key
+
     def refusal(self, loss_set: LossSet) -> str | None:
         """Why it does not go with a loss set, in a sentence; None where it does."""
         return None

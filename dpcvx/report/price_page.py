@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from dpcvx.learners import FTRL, private_bandit
 from dpcvx.markup import Html
-from dpcvx.privacy import Certificate
+from dpcvx.privacy import Certificate, Change
 from dpcvx.report.figures import figure, side_by_side
 from dpcvx.report.page import Page, table
 from dpcvx.report.sections import certificate, declaration, reproduce
@@ -29,6 +29,10 @@ def price_page(found: PriceOfPrivacy, X: DecisionSet, Y: LossSet, comparison: Co
         page.add(f"Table: {setting}", table(header, lines, found.learners(setting)), LEGEND)
     page.add("Where decisions lie", declaration(X))
     page.add("What a loss may be", declaration(Y))
+    if isinstance(comparison.neighbours, Change):
+        page.add(
+            "What one person can change", table((), comparison.neighbours.rows(), "what was declared of the change")
+        )
     page.add(
         "What a learner promises",
         "All curves above are simulations. This is what a learner without a seed claims.",
@@ -56,5 +60,6 @@ def _claim(X: DecisionSet, Y: LossSet, comparison: Comparison, setting: str) -> 
     """The certificate of the private learner over the longest horizon, at the epsilon nearest to 1."""
     epsilon = min(comparison.epsilons, key=lambda one: abs(one - 1))
     if setting == BANDIT:
-        return private_bandit(X, Y, comparison.horizons[-1], epsilon).certificate
-    return FTRL(X, Y, comparison.horizons[-1], epsilon, comparison.delta).certificate
+        return private_bandit(X, Y, comparison.horizons[-1], epsilon, neighbours=comparison.neighbours).certificate
+    rounds, by = comparison.horizons[-1], comparison.neighbours
+    return FTRL(X, Y, rounds, epsilon, comparison.delta, neighbours=by).certificate

@@ -1,6 +1,7 @@
 """``dpcvx price``: a table, a report, and one sentence for whatever is wrong, before anything long begins."""
 
 import os
+import re
 from html import escape
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from decision_sets import NAMED
 from dpcvx.cli import main
-from dpcvx.commands.named_sets import decision_set, explanation, loss_set
+from dpcvx.commands.named_sets import change, decision_set, explanation, loss_set
 from dpcvx.commands.outcomes import InputError
 
 MINE = """
@@ -16,6 +17,9 @@ import cvxpy as cp, dpcvx
 x, l = cp.Variable(2, nonneg=True, name="mine"), cp.Variable(2)
 X = dpcvx.DecisionSet(x, [cp.sum(x) == 1], name="pair of mine")
 Y = dpcvx.LossSet(l, [l >= 0, l <= 1], name="losses of mine")
+d, wrong = cp.Variable(2), cp.Variable(3)
+D = dpcvx.Change(d, [cp.norm1(d) <= 0.01])
+Wrong = dpcvx.Change(wrong, [cp.norm1(wrong) <= 0.01])
 def nowhere():
     return dpcvx.DecisionSet(x, [x >= 1, cp.sum(x) <= 1])
 """
@@ -48,9 +52,32 @@ def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("mine.py", "__pycache__")] == ["price.html"]
 
 
+def test_a_declared_change_stands_beside_the_whole_round(mine, tmp_path, capsys):
+    report = tmp_path / "price.html"
+    words = ["--change", f"{mine}:D", "--setting", "full-information", "--output", str(report)]
+    assert main(["price", str(mine), "--epsilon", "1", "--horizon", "64", "--replicas", "4", *words]) == 0
+    printed, page = capsys.readouterr().out, report.read_text()
+    assert "whole round: FTRL" in printed and "paper:" not in printed
+    assert "What one person can change" in page and "--change" in page
+    (line,) = (line for line in printed.splitlines() if line.split()[:2] == ["64", "1"])
+    cells = re.sub(r" ±\S+", "", line).replace(" to ", "-").split()
+    assert float(cells[4]) < float(cells[9])  # private and whole round
+
+
+def test_changes_have_names_and_files(mine):
+    Y = loss_set(f"{mine}:Y", str(mine), decision_set(str(mine)))
+    for word, size in ((f"{mine}:D", 0.01), (str(mine), 0.01), ("share:100", 0.02), ("entries:1,0.01", 0.01)):
+        assert float(change(word, Y).norm(1)) == pytest.approx(size)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["{mine}", "--change", "paths:3"], "There is no change 'paths:3': give share:PEOPLE"),
+        (["{mine}", "--change", "share:0"], "people must be a whole number of at least 1, not 0."),
+        (["{mine}", "--change", "entries:2"], "'entries:2' has not the right numbers"),
+        (["{mine}", "--change", "{mine}:Y"], "must be a Change or a function that returns one"),
+        (["{mine}", "--change", "{mine}:Wrong"], "The change has shape (3,) and losses (2,); they must be the same."),
         (["{mine}:Z"], "mine.py does not define Z; it defines X."),
         (["{mine}:X", "{mine}:Z"], "mine.py does not define Z; it defines Y."),
         (["{mine}:X", "{mine}:X"], "must be a LossSet or a function that returns one, but it has type DecisionSet."),

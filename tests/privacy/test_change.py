@@ -7,6 +7,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from declared_changes import KINDS, comes, draw, one_path, rerouted, small_sum
 
 import dpcvx
 from decision_sets import loss_ball, loss_box
@@ -15,7 +16,6 @@ from dpcvx.privacy.neighbours import relation_for
 from dpcvx.privacy.noise import LAWS
 from dpcvx.privacy.plan import plan
 from dpcvx.privacy.sensitivity import Grid, sensitivity
-from tests.declared_changes import KINDS, comes, draw, one_path, rerouted, small_sum
 
 
 def test_sizes_of_bounded_entries_with_a_bounded_sum_are_the_truth():

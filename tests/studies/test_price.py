@@ -311,3 +311,27 @@ def test_a_declared_loss_set_of_another_shape_is_refused():
     y = cp.Variable(3)
     with pytest.raises(ValueError, match="shape"):
         price_of_privacy(ds.cube(2), LossSet(y, [y >= 0, y <= 1]), (1.0,), (4,))
+
+
+def test_a_declared_change_is_priced_beside_the_whole_round(tmp_path):
+    X, Y = ds.simplex(3), box_losses(3)
+    settings = {"settings": "full information", "losses": "const", "replicas": 8, "neighbours": ds.share(Y, 1000)}
+    found = price_of_privacy(X, Y, 1.0, 64, **settings)
+    private, whole = (found.row("full information", role, 64, 1.0) for role in ("private", "whole round"))
+    alone = found.row("full information", "without privacy", 64)
+    assert private.regret < 1.1 * alone.regret < whole.regret / 2
+    assert "whole round" in str(found) and "paper:" not in str(found) and "whole round" in found._repr_html_()
+    assert found.beside == "whole round"
+    kept = price_of_privacy(X, Y, 1.0, 64, folder=tmp_path, **settings)
+    assert kept.rows == found.rows
+    other = price_of_privacy(X, Y, 1.0, 64, folder=tmp_path, **(settings | {"neighbours": ds.share(Y, 2)}))
+    assert other.row("full information", "private", 64, 1.0).regret > private.regret  # not taken from the folder
+    with pytest.raises(ValueError, match="shape"):
+        price_of_privacy(X, Y, 1.0, 64, neighbours=ds.share(box_losses(2), 10))
+
+
+def test_bounds_know_of_a_declared_change():
+    X, Y = ds.simplex(3), box_losses(3)
+    for setting in ("full information", "bandit"):
+        whole, change = (bound_threshold(X, Y, setting, 2**12, 0.0, by) for by in ("replace", ds.share(Y, 100)))
+        assert change.epsilon < whole.epsilon / 20

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 from dpcvx.arguments import whole
+from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.studies.price.comparison import HARD, Comparison, Generator
@@ -33,6 +34,7 @@ def price_of_privacy(
     replicas: int = 16,
     seed: int = 0,
     delta: float | None = None,
+    neighbours: str | Neighbours = "replace",
     workers: int = 1,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
@@ -57,6 +59,8 @@ def price_of_privacy(
         seed: of the losses and of the learners: all runs are simulations. A cell is the same as by itself, that is as
             `simulate(FTRL(X, Y, T, epsilon), const(X, Y, T, seed=seed), replicas, seed)`.
         delta: for Gaussian noise with full information; bandits have delta = 0.
+        neighbours: what one person may change: "replace", "zero-out" or a `Change`. With a `Change` the private learner
+            stands beside itself without it, which protects the whole round, instead of beside the paper's.
         workers: processes among which the rows are divided; the result is the same.
         folder: where finished rows are kept, so that the same call goes on after an interruption; see `sweep`.
         progress: whether to show a progress bar on stderr; by default where that is a terminal.
@@ -65,7 +69,9 @@ def price_of_privacy(
         ValueError: where an argument is wrong.
         SweepError: where a row could not be measured by workers, or the folder belongs to something else.
     """
-    comparison = Comparison.checked(epsilons, horizons, settings, losses, replicas, seed, delta)
+    comparison = Comparison.checked(epsilons, horizons, settings, losses, replicas, seed, delta, neighbours)
+    sizes_of(X, Y)  # names arguments that are no such sets
+    relation_for(neighbours, Y)
     started = time.perf_counter()
     if folder is None and whole(workers, "workers") == 1:
         rows = measure_all(X, Y, comparison, progress)
@@ -86,4 +92,5 @@ def _thresholds(X: DecisionSet, Y: LossSet, rows: list[PriceRow], comparison: Co
     for setting in comparison.settings:
         yield from (measured_threshold(rows, setting, horizon) for horizon in comparison.horizons)
         for horizon in sorted({last, max(last, BEYOND)}):
-            yield bound_threshold(X, Y, setting, horizon, comparison.delta if setting == FULL_INFORMATION else 0.0)
+            delta = comparison.delta if setting == FULL_INFORMATION else 0.0
+            yield bound_threshold(X, Y, setting, horizon, delta, comparison.neighbours)

@@ -24,7 +24,7 @@ def affordable_horizons(X: DecisionSet, Y: LossSet, comparison: Comparison, seco
     sequences, start, a_round = len(comparison.losses), 0.0, 0.0
     for task in comparison.tasks():
         began = time.process_time()
-        made = task.make(X, Y)
+        made = task.make(X, Y, comparison.neighbours)
         making = time.process_time() - began
         short, long = (_seconds(X, Y, comparison, made, rounds) for rounds in (_SHORT, _LONG))
         each = max(long - short, 0.0) / (_LONG - _SHORT)

@@ -6,7 +6,8 @@ from typing import Any
 
 from dpcvx.arguments import positive, share, whole
 from dpcvx.experiments.losses import GENERATORS, Losses
-from dpcvx.studies.price.contenders import Contender, contenders
+from dpcvx.privacy.neighbours import Neighbours
+from dpcvx.studies.price.contenders import Contender, compared_role, contenders
 from dpcvx.studies.settings import SETTINGS
 
 HARD = ("const", "altdrift", "late_riser")  # hard for noise, for learning, and for both
@@ -24,6 +25,7 @@ class Comparison:
     replicas: int
     seed: int
     delta: float
+    neighbours: str | Neighbours = "replace"
 
     @classmethod
     def checked(
@@ -35,6 +37,7 @@ class Comparison:
         replicas: int,
         seed: int,
         delta: float | None,
+        neighbours: str | Neighbours = "replace",
     ) -> "Comparison":
         """The comparison, or a ValueError about the first argument that is wrong; see `price_of_privacy`."""
         chosen = (settings,) if isinstance(settings, str) else tuple(dict.fromkeys(settings))
@@ -50,6 +53,7 @@ class Comparison:
             replicas=whole(replicas, "replicas"),
             seed=whole(seed, "seed", at_least=0),
             delta=share(0.0 if delta is None else delta, "delta"),
+            neighbours=neighbours,
         )
         for name in ("epsilons", "horizons", "settings", "losses"):
             if not getattr(comparison, name):
@@ -62,9 +66,9 @@ class Comparison:
 
     def tasks(self) -> list[Contender]:
         """The learners to be played, one for each row, short games first."""
-        return [
-            one for horizon in self.horizons for one in contenders(self.settings, horizon, self.epsilons, self.delta)
-        ]
+        beside = compared_role(self.neighbours)
+        made = (contenders(self.settings, horizon, self.epsilons, self.delta, beside) for horizon in self.horizons)
+        return [one for each in made for one in each]
 
 
 def _several(numbers: Any) -> Iterable[Any]:

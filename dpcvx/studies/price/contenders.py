@@ -2,7 +2,8 @@
 
 The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 Its scales protect a loss that is taken away, while by its own definition a loss is replaced; every learner states the
-epsilon that it gives by that definition.
+epsilon that it gives by that definition. The paper knows no declared changes: there the same learner is compared that
+protects the whole round.
 """
 
 from collections.abc import Callable
@@ -12,11 +13,12 @@ from typing import Any
 from dpcvx.learners import FTRL, private_bandit
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.choice import bandits
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.paper_bandit import paper_bandit, true_epsilon
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
-WITHOUT, PAPER, PRIVATE = ("without privacy", "paper", "private")
+WITHOUT, PAPER, PRIVATE, WHOLE = ("without privacy", "paper", "private", "whole round")
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class Contender:
     epsilon: float | None = None
     delta: float = 0.0
 
-    def make(self, X: DecisionSet, Y: LossSet) -> "Made":
-        """The learner, as a simulation."""
-        return _MAKERS[self.setting, self.role](X, Y, self)
+    def make(self, X: DecisionSet, Y: LossSet, neighbours: str | Neighbours = "replace") -> "Made":
+        """The learner, as a simulation; what one person may change counts for the role "private" alone."""
+        options = {"neighbours": neighbours} if self.role == PRIVATE else {}
+        return _MAKERS[self.setting, self.role](X, Y, self, **options)
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,20 @@ class Made:
     draws: bool = True
 
 
-def contenders(settings: tuple[str, ...], horizon: int, epsilons: tuple[float, ...], delta: float) -> list[Contender]:
-    """All that are compared at one horizon."""
+def compared_role(neighbours: str | Neighbours) -> str:
+    """Which learner stands beside the private one at every epsilon."""
+    return WHOLE if isinstance(neighbours, Neighbours) and neighbours.declared_change else PAPER
+
+
+def contenders(
+    settings: tuple[str, ...], horizon: int, epsilons: tuple[float, ...], delta: float, beside: str = PAPER
+) -> list[Contender]:
+    """All that are compared at one horizon; `beside` is the role of the learner beside the private one."""
     made = []
     for setting in settings:
         slack = delta if setting == FULL_INFORMATION else 0.0  # the noise of bandits is Laplace noise
         made.append(Contender(setting, WITHOUT, horizon))
-        made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (PAPER, PRIVATE)]
+        made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (beside, PRIVATE)]
     return made
 
 
@@ -77,9 +87,9 @@ def _bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
     return Made(learner, learner.name, None)
 
 
-def _private_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
+def _private_bandit(X: DecisionSet, Y: LossSet, wanted: Contender, **options: Any) -> Made:
     assert wanted.epsilon is not None
-    learner = private_bandit(X, Y, wanted.horizon, wanted.epsilon, seed=0)
+    learner = private_bandit(X, Y, wanted.horizon, wanted.epsilon, seed=0, **options)
     return Made(learner, learner.name, learner.epsilon)
 
 
@@ -89,11 +99,13 @@ def _paper_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
     return Made(learner, learner.name.removeprefix("private "), true_epsilon(X, Y, wanted.epsilon))
 
 
-_MAKERS: dict[tuple[str, str], Callable[[DecisionSet, LossSet, Contender], Made]] = {
+_MAKERS: dict[tuple[str, str], Callable[..., Made]] = {
     (FULL_INFORMATION, WITHOUT): _ftrl,
     (FULL_INFORMATION, PAPER): _paper_ftrl,
     (FULL_INFORMATION, PRIVATE): _ftrl,
+    (FULL_INFORMATION, WHOLE): _ftrl,
     (BANDIT, WITHOUT): _bandit,
     (BANDIT, PAPER): _paper_bandit,
     (BANDIT, PRIVATE): _private_bandit,
+    (BANDIT, WHOLE): _private_bandit,
 }

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dpcvx.learners import FTRL, PrivateBandit
+from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.plan import plan
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
@@ -77,9 +78,16 @@ def measured_threshold(rows: Iterable[PriceRow], setting: str, horizon: int) -> 
     return Threshold(setting, horizon, found, (excess[0][0], excess[-1][0]), "measured", allowed >= alone.idle)
 
 
-def bound_threshold(X: DecisionSet, Y: LossSet, setting: str, horizon: int, delta: float = 0.0) -> Threshold:
+def bound_threshold(
+    X: DecisionSet,
+    Y: LossSet,
+    setting: str,
+    horizon: int,
+    delta: float = 0.0,
+    neighbours: str | Neighbours = "replace",
+) -> Threshold:
     """From proved bounds alone."""
-    price, learning = _BOUNDS[setting](X, Y, horizon, delta)
+    price, learning = _BOUNDS[setting](X, Y, horizon, delta, neighbours)
     largest = horizon * sizes_of(X, Y).variation
     vacuous = 0 < largest <= 2 * learning * (1 + 1e-9)
     return Threshold(setting, horizon, crossing(price, learning, SEARCHED), SEARCHED, "bounds", vacuous)
@@ -88,28 +96,33 @@ def bound_threshold(X: DecisionSet, Y: LossSet, setting: str, horizon: int, delt
 Price = tuple[Callable[[float], float], float]
 
 
-def _full_information(X: DecisionSet, Y: LossSet, horizon: int, delta: float) -> Price:
+def _full_information(X: DecisionSet, Y: LossSet, horizon: int, delta: float, neighbours: str | Neighbours) -> Price:
     """What noise costs at an epsilon, and what learning costs."""
-    learner = FTRL(X, Y, horizon, 1.0, delta, seed=0)
+    learner = FTRL(X, Y, horizon, 1.0, delta, neighbours=neighbours, seed=0)
     bound, noise = learner.regret_bound, learner.noise
     assert bound is not None
     if noise is None or not X.dim:
         return (lambda epsilon: 0.0), bound.learning
     width = mean_maximum(X, noise) / noise.deviation  # epsilon only scales the noise
-    return (lambda epsilon: width * plan(Y, horizon, epsilon, delta).prefix_deviation), bound.learning
+
+    def price(epsilon: float) -> float:
+        return width * plan(Y, horizon, epsilon, delta, neighbours=neighbours).prefix_deviation
+
+    return price, bound.learning
 
 
-def _bandit(X: DecisionSet, Y: LossSet, horizon: int, delta: float) -> Price:
+def _bandit(X: DecisionSet, Y: LossSet, horizon: int, delta: float, neighbours: str | Neighbours) -> Price:
     learners = ranked_bandits(X, Y, horizon)
     learning = learners[0].uncapped_bound
 
     def price(epsilon: float) -> float:
-        return min(PrivateBandit(learner, epsilon, seed=0).uncapped_bound for learner in learners) - learning
+        made = (PrivateBandit(learner, epsilon, neighbours=neighbours, seed=0) for learner in learners)
+        return min(one.uncapped_bound for one in made) - learning
 
     return price, learning
 
 
-_BOUNDS: dict[str, Callable[[DecisionSet, LossSet, int, float], Price]] = {
+_BOUNDS: dict[str, Callable[[DecisionSet, LossSet, int, float, str | Neighbours], Price]] = {
     FULL_INFORMATION: _full_information,
     BANDIT: _bandit,
 }

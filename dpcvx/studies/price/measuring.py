@@ -13,6 +13,7 @@ from dpcvx.experiments.losses import Losses
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep.task import sweep
+from dpcvx.privacy.neighbours import relation_for
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.storage.fingerprint import fingerprint
@@ -60,7 +61,7 @@ def sweep_all(
 
 def measure(X: DecisionSet, Y: LossSet, task: Contender, comparison: Comparison) -> PriceRow:
     """Play one learner on all losses; the row of those that were worst for it."""
-    made = task.make(X, Y)
+    made = task.make(X, Y, comparison.neighbours)
     replicas = comparison.replicas if made.draws else 1
     played = _losses(X, Y, comparison, task.horizon)
     runs = [simulate(made.learner, each, replicas, comparison.seed, checkpoints=1, progress=False) for each in played]
@@ -100,4 +101,5 @@ def _sum(losses: Losses) -> Array:
 def _game(X: DecisionSet, Y: LossSet, comparison: Comparison, horizon: int) -> str:
     """What tells games of one length apart, so that a folder never answers for another one."""
     played = (part for losses in _losses(X, Y, comparison, horizon) for part in (losses.name, losses))
-    return fingerprint(f"{comparison.replicas}", looks(X), looks(Y), *played)[:16]
+    by = relation_for(comparison.neighbours, Y).fingerprint
+    return fingerprint(f"{comparison.replicas}{'' if by == 'replace' else by}", looks(X), looks(Y), *played)[:16]

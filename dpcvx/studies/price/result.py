@@ -13,7 +13,7 @@ from dpcvx import markup
 from dpcvx.experiments.axes import axes_or_new
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
-from dpcvx.studies.price.contenders import PAPER, PRIVATE, WITHOUT
+from dpcvx.studies.price.contenders import PAPER, PRIVATE, WHOLE, WITHOUT
 from dpcvx.studies.price.free import Threshold
 from dpcvx.studies.price.rows import PriceRow
 
@@ -27,14 +27,13 @@ _HEADER = (
     "times",
     "bound",
     "worst on",
-    "paper's",
-    "bound",
-    "gives",
 )
+_BESIDE = {PAPER: ("paper's", "bound", "gives"), WHOLE: (WHOLE, "bound")}
 LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
-    "regret; gives: the epsilon that the paper's noise really gives."
+    "regret; gives: the epsilon that the paper's noise really gives; whole round: the same learner where nothing is "
+    "said of what one person can change, so that it protects all of a loss."
 )
 
 
@@ -54,6 +53,11 @@ class PriceOfPrivacy:
     decision_set: str
     loss_set: str
     seconds: float
+
+    @property
+    def beside(self) -> str:
+        """The role of the learner beside the private one."""
+        return WHOLE if any(row.role == WHOLE for row in self.rows) else PAPER
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -104,18 +108,20 @@ class PriceOfPrivacy:
         """The header, then one line for each horizon and epsilon of a setting."""
         own = [row for row in self.rows if row.setting == setting]
         alone = {row.horizon: row for row in own if row.role == WITHOUT}
-        paper = {(row.horizon, row.epsilon): row for row in own if row.role == PAPER}
-        lines: list[tuple[str, ...]] = [_HEADER]
+        beside = {(row.horizon, row.epsilon): row for row in own if row.role == self.beside}
+        lines: list[tuple[str, ...]] = [(*_HEADER, *_BESIDE[self.beside])]
         for row in own:
             if row.role == PRIVATE:
-                lines.append(_line(alone[row.horizon], row, paper[row.horizon, row.epsilon]))
+                other = beside[row.horizon, row.epsilon]
+                gives = (f"{other.given_epsilon:.3g}",) if self.beside == PAPER else ()
+                lines.append((*_line(alone[row.horizon], row), _measured(other), _bound(other), *gives))
         return lines
 
     def learners(self, setting: str) -> str:
         """Which learners stand behind the columns of a setting."""
         names = {
             role: dict.fromkeys(row.learner for row in self.rows if (row.setting, row.role) == (setting, role))
-            for role in (WITHOUT, PRIVATE, PAPER)
+            for role in (WITHOUT, PRIVATE, self.beside)
         }
         return "; ".join(f"{role}: {' or '.join(found)}" for role, found in names.items())
 
@@ -130,7 +136,7 @@ class PriceOfPrivacy:
         blocks = [self._title()]
         for setting in self.settings:
             lines = self.table(setting)
-            text = TextTable.fitting(lines, ">" * len(_HEADER)).lines(lines)
+            text = TextTable.fitting(lines, ">" * len(lines[0])).lines(lines)
             blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
         return "\n\n".join([*blocks, _wrapped(LEGEND), self.recommendation])
 
@@ -162,8 +168,10 @@ class PriceOfPrivacy:
         for role, colour, label in (
             (PRIVATE, "C1", "private"),
             (PAPER, "C3", "the paper's noise, at the epsilon it gives"),
+            (WHOLE, "C3", "private for the whole round"),
         ):
-            self._draw(ax, [row for row in own if row.role == role], colour, label)
+            if any(row.role == role for row in own):
+                self._draw(ax, [row for row in own if row.role == role], colour, label)
         ax.axhline(alone.idle, color="C7", linestyle=":", label="idle")
         if alone.bound is not None and not alone.vacuous:
             ax.axhline(alone.bound, color="C0", linestyle="--", linewidth=1)
@@ -192,7 +200,7 @@ class PriceOfPrivacy:
         )
 
 
-def _line(alone: PriceRow, private: PriceRow, paper: PriceRow) -> tuple[str, ...]:
+def _line(alone: PriceRow, private: PriceRow) -> tuple[str, ...]:
     times = f"{private.regret / alone.regret:.3g}" if alone.regret > 0 else "-"
     return (
         f"{private.horizon}",
@@ -204,9 +212,6 @@ def _line(alone: PriceRow, private: PriceRow, paper: PriceRow) -> tuple[str, ...
         times,
         _bound(private),
         private.losses,
-        _measured(paper),
-        _bound(paper),
-        f"{paper.given_epsilon:.3g}",
     )
 
 

@@ -12,11 +12,12 @@ class PriceRow:
 
     Attributes:
         setting: "full information" or "bandit".
-        role: "without privacy", "paper" (the noise of the paper) or "private" (the default of the package).
+        role: "without privacy", "private" (the default of the package), "paper" (the noise of the paper), or
+            "whole round" (the default of the package, where "private" protects a declared change alone).
         learner: its name.
         horizon: number of rounds.
         epsilon: what was asked for; None without privacy.
-        given_epsilon: what is proved of it where one loss is replaced by any other.
+        given_epsilon: what is proved of it where one loss is replaced by any other; of "private", under its neighbours.
         delta: the delta of both epsilons.
         losses: the losses on which the mean regret was largest.
         replicas: how many runs; 1 where nothing is drawn.
