@@ -30,13 +30,14 @@ import numpy as np
 from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.errors import DeclarationError
+from dpcvx.privacy.certificate_words import DeclaredChange
 from dpcvx.privacy.neighbours import Neighbours
+from dpcvx.privacy.sensitivity import changed_entries, changed_units
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.shapes import GridChange, Measure
 from dpcvx.sets.sizes import Sizes, sizes_of
 
 _OUTWARD = 1 + 1e-9  # of certified sizes, relative
-_FLOATS = 2.0**-50  # of the largest entry: the rounding of losses that were computed
 _FINE = 2.0**-10  # what rounding may cost, relative to the change, where 64 bits allow it
 _COARSE = 8  # times what rounding may move is what a change must be at least
 
@@ -155,7 +156,10 @@ class Change(Neighbours):
         return ("no noise is drawn: by the declared change, which is 0 alone, no person changes any loss",)
 
     def clips_by_entry(self, loss_set: LossSet) -> bool:
-        """Whether losses are clipped entry by entry to the bounding box of their set; otherwise to the set.
+        return self._box_is_enough(loss_set) or loss_set.clips_by_entry
+
+    def _box_is_enough(self, loss_set: LossSet) -> bool:
+        """Whether losses are clipped to the bounding box of their set; otherwise to the set.
 
         The set itself is better where it is no larger than the change: then it alone bounds what anybody changes, as
         under "replace", and clipping may go to the nearest point.
@@ -169,12 +173,12 @@ class Change(Neighbours):
     def change(self, loss_set: LossSet, norm: float) -> Measure:
         lower, upper = _box(loss_set)
         whole = loss_set.diameter(norm)
-        if self.clips_by_entry(loss_set):
+        if self._box_is_enough(loss_set):
             whole = Measure(float(np.linalg.norm(upper - lower, norm)), "bound")
         return min(self.norm(norm), whole, key=float)
 
     def clipper(self, loss_set: LossSet, leading: tuple[int, ...] = ()) -> Callable[[Array], Array]:
-        return partial(_between, *_box(loss_set)) if self.clips_by_entry(loss_set) else loss_set.clipper(leading)
+        return partial(_between, *_box(loss_set)) if self._box_is_enough(loss_set) else loss_set.clipper(leading)
 
     def largest(self, loss_set: LossSet) -> float:
         return float(np.abs(_box(loss_set)).max())
@@ -185,30 +189,24 @@ class Change(Neighbours):
         return min(usual, float(self.change(loss_set, norm)) * _FINE / moving ** (1 / norm)) if moving else usual
 
     def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
-        if not self.clips_by_entry(loss_set):
+        if not self._box_is_enough(loss_set):
             return super().grid_change(loss_set, norm, step)
-        lower, upper = _box(loss_set)
-        blur = _FLOATS * self.largest(loss_set)
-        units = np.floor((self._flat_widths * _OUTWARD + blur) / step) + 1
-        units = np.where(self._flat_widths > 0, np.minimum(units, np.rint(upper / step) - np.rint(lower / step)), 0.0)
+        units = changed_entries(self._flat_widths, *_box(loss_set), step)
         moving = [int(w) for w in units if w]
         rounding = len(moving) ** (1 / norm)
-        largest = float(self.norm(norm)) * _OUTWARD + blur * rounding
         if rounding * step * _COARSE > float(self.change(loss_set, norm)) * _OUTWARD:
             raise OverflowError(
                 f"One person changes a loss by at most {float(self.norm(norm)):.3g} in the {norm}-norm, and rounding "
                 f"to multiples of {step:.3g}, which sums of 64-bit integers need here, moves it by up to "
                 f"{rounding * step:.3g}: too much. Shorten the horizon, declare a larger change or narrower losses."
             )
-        if norm == 1:
-            return GridChange(min(sum(moving), math.floor(largest / step) + len(moving)), self.norm(1).kind, False)
-        by_entry = math.sqrt(sum(w * w for w in moving))
-        return GridChange(min(by_entry, largest / step + rounding) * (1 + 1e-15), self.norm(2).kind, False)
+        moved = changed_units(units, float(self.norm(norm)), *_box(loss_set), step, norm)
+        return GridChange(moved, self.norm(norm).kind, False)
 
     def difference_body(self, loss_set: LossSet) -> tuple[str, Array] | None:
         lower, upper = _box(loss_set)
         half = np.minimum(self._flat_widths * _OUTWARD, upper - lower)
-        return ("box", half) if self.clips_by_entry(loss_set) and half.all() else None
+        return ("box", half) if self._box_is_enough(loss_set) and half.all() else None
 
     def feedback_change(self, sizes: Sizes) -> float:
         own = sizes_of(sizes.decision_set, self.set)
@@ -237,6 +235,10 @@ class Change(Neighbours):
         return False
 
     # words
+
+    @property
+    def declaration(self) -> DeclaredChange:
+        return DeclaredChange(self.declared, self.replace, self.fingerprint)
 
     @property
     def declared(self) -> tuple[str, ...]:

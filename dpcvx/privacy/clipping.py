@@ -45,6 +45,11 @@ class Clipping:
         self.neighbours, self.on_violation = relation_for(neighbours, loss_set), on_violation
         self._clip = self.neighbours.clipper(loss_set, leading)
 
+    @property
+    def by_entry(self) -> bool:
+        """Whether each entry is clipped by itself."""
+        return self.neighbours.clips_by_entry(self.loss_set)
+
     def clipped(self, loss: Any) -> Array:
         """The nearest vector of the set; under a declared change that of its bounding box.
 

@@ -35,15 +35,15 @@ def analytic_mu(epsilon: float, delta: float) -> float:
     _check_delta(delta)
     target = math.log(delta)
     low = high = math.sqrt(2 * epsilon)  # a = 0
-    while _log_delta_above(low, epsilon) > target:
+    while log_delta_above(low, epsilon) > target:
         low, high = low / 2, low
-    while _log_delta_above(high, epsilon) <= target:
+    while log_delta_above(high, epsilon) <= target:
         low, high = high, 2 * high
     while True:
         middle = low + (high - low) / 2
         if not low < middle < high:
             return low
-        if _log_delta_above(middle, epsilon) <= target:
+        if log_delta_above(middle, epsilon) <= target:
             low = middle
         else:
             high = middle
@@ -131,7 +131,7 @@ def _loose_epsilon(rho: float, delta: float) -> float:
     return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-14)
 
 
-def _log_delta_above(mu: float, epsilon: float) -> float:
+def log_delta_above(mu: float, epsilon: float) -> float:
     """An upper bound of log delta(mu), tight up to the rounding errors that it adds."""
     ratio = epsilon / mu
     a, b = ratio - mu / 2, ratio + mu / 2

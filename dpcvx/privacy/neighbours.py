@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.certificate_words import DeclaredChange
 from dpcvx.sets import LossSet
 from dpcvx.sets.shapes import GridChange, Measure
 from dpcvx.sets.sizes import Sizes
@@ -33,6 +34,11 @@ class Neighbours(ABC):
         """Why it does not go with a loss set, in a sentence; None where it does."""
         return None
 
+    @property
+    def declaration(self) -> DeclaredChange | None:
+        """What was declared, as a certificate keeps it; None where the relation has a name."""
+        return None
+
     def notes(self, loss_set: LossSet) -> tuple[str, ...]:
         """What the reader of a certificate must know of it besides its name."""
         return ()
@@ -46,6 +52,10 @@ class Neighbours(ABC):
     def clipper(self, loss_set: LossSet, leading: tuple[int, ...] = ()) -> Callable[[Array], Array]:
         """What brings vectors into bounds, so that neighbours are no further apart than `change` says."""
         return loss_set.clipper(leading)
+
+    def clips_by_entry(self, loss_set: LossSet) -> bool:
+        """Whether `clipper` takes each entry by itself to the bounding box; otherwise to the nearest point."""
+        return loss_set.clips_by_entry
 
     def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
         """How far one loss can move, clipped and rounded to multiples of step, in the 1-norm or the 2-norm.

@@ -16,6 +16,7 @@ from dpcvx.privacy.pace import sampler_notes, slow_round
 from dpcvx.privacy.plan import Plan, plan
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.running_sums import Epoch, RunningSums
+from dpcvx.privacy.sum_grounds import sum_grounds
 from dpcvx.sets import LossSet
 from dpcvx.storage.process import ProcessGuard
 from dpcvx.streams import stream
@@ -28,6 +29,7 @@ class PrivateEpoch(Epoch):
     counter: Counter
     mechanism: Mechanism
     worst: Spent
+    earlier: tuple[Plan, ...] = ()  # the calibrations of the epochs before
 
 
 class PrivateSums(RunningSums):
@@ -97,7 +99,8 @@ class PrivateSums(RunningSums):
         worst = Spent(new.epsilon, new.rho)
         if number and self._epoch.worst.epsilon > new.epsilon:  # calibration="paper" gives each epoch its own
             worst = self._epoch.worst
-        return PrivateEpoch(number, counter, before, mechanism, worst)
+        earlier = (*self._epoch.earlier, self.plan) if number else ()
+        return PrivateEpoch(number, counter, before, mechanism, worst, earlier)
 
     def _item(self, clipped: Array) -> Array:
         return self._epoch.mechanism.rounded(clipped)
@@ -171,6 +174,8 @@ class PrivateSums(RunningSums):
                 *self._sampler_note(p),
                 *self._epoch_note(),
             ),
+            change=self.relation.declaration,
+            grounds=sum_grounds((*epoch.earlier, p), self.clipping, known=self.horizon is not None),
         )
 
     def _sampler_note(self, plan: Plan) -> tuple[str, ...]:

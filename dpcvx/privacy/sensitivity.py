@@ -11,6 +11,7 @@ Under "zero-out" the neighbour of a loss is 0, which stays 0: the radius replace
 a declared change it is what was declared, plus 1 for each entry that can move; see `Change`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,9 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.sets import LossSet
+
+_OUTWARD = 1 + 1e-9  # of certified sizes, relative
+_FLOATS = 2.0**-50  # of the largest entry: the rounding of losses that were computed
 
 
 @dataclass(frozen=True)
@@ -90,3 +94,30 @@ def choose_grid(
     if not -1000 < exponent < 1000:
         raise OverflowError(f"The losses, of size {largest:.3g}, are outside the range in which the grid is exact.")
     return Grid(exponent)
+
+
+def changed_entries(widths: Array, lower: Array, upper: Array, step: float) -> Array:
+    """How far each entry of a loss moves that is clipped to a box, entry by entry, and rounded, in units of the grid.
+
+    Args:
+        widths: how far it moves at most when the loss is handed over.
+        lower, upper: the box.
+        step: the unit.
+    """
+    units = np.floor((widths * _OUTWARD + _blur(lower, upper)) / step) + 1
+    return np.where(widths > 0, np.minimum(units, np.rint(upper / step) - np.rint(lower / step)), 0.0)
+
+
+def changed_units(units: Array, largest: float, lower: Array, upper: Array, step: float, norm: int) -> int | float:
+    """How far such a loss moves in the 1-norm or the 2-norm, given its entries and the largest norm of a change."""
+    moving = [int(w) for w in units if w]
+    rounding = float(len(moving) ** (1 / norm))
+    steps = (largest * _OUTWARD + _blur(lower, upper) * rounding) / step
+    if norm == 1:
+        return min(sum(moving), math.floor(steps) + len(moving))
+    return min(math.sqrt(sum(w * w for w in moving)), steps + rounding) * (1 + 1e-15)
+
+
+def _blur(lower: Array, upper: Array) -> float:
+    """By how much losses may be off that were computed in floating-point numbers."""
+    return _FLOATS * float(np.abs([lower, upper]).max())

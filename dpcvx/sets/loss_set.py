@@ -31,6 +31,7 @@ class LossSet:
         self.shape, self.size, self.dim = self._set.shape, self._set.size, self._set.dim
         self.recognised = self._set.recognised
         self._measures: dict[tuple[str, float], Measure] = {}
+        self._grid_changes: dict[tuple[int, float, bool], GridChange] = {}
 
     # sizes
 
@@ -67,7 +68,15 @@ class LossSet:
 
     def grid_change(self, p: int, step: float, *, from_zero: bool) -> GridChange:
         """How far apart two losses can be once clipped and rounded to multiples of step, or one of them and 0."""
-        return self.recognised.grid_change(p, step, from_zero=from_zero)
+        key = (p, step, from_zero)
+        if key not in self._grid_changes:
+            self._grid_changes[key] = self.recognised.grid_change(p, step, from_zero=from_zero)
+        return self._grid_changes[key]
+
+    @property
+    def clips_by_entry(self) -> bool:
+        """Whether `clip` takes each entry by itself to its least or largest value; otherwise to the nearest point."""
+        return self.recognised.by_entry
 
     # oracles
 

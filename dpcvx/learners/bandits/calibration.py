@@ -6,8 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dpcvx.privacy.certificate import Certificate, counted
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.certificate_words import counted
 from dpcvx.privacy.feedback import Feedback, SecureFeedback, SimulatedFeedback, VectorFeedback, feedback_grid
+from dpcvx.privacy.grounds import FeedbackGrounds
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets.sizes import Sizes
@@ -89,6 +91,27 @@ class Calibration:
             rounds=0,
             sampler=self.sampler if secure else "numpy",
             notes=(*self.neighbours.notes(self.sizes.loss_set), *_held(batch)),
+            change=self.neighbours.declaration,
+            grounds=self._grounds(batch) if self.noise == "scalar" else None,
+        )
+
+    def _grounds(self, batch: int) -> FeedbackGrounds:
+        """What the noise hides, for other neighbours than those that it was made for."""
+        sizes, step = self.sizes, self.grid(batch).step
+        X, Y = sizes.decision_set, sizes.loss_set
+        box = [Y.flatten(end) + 0.0 for end in Y.bounding_box()] + [X.flatten(end) + 0.0 for end in X.bounding_box()]
+        lower, upper, least, most = (tuple(end.tolist()) for end in box)
+        return FeedbackGrounds(
+            own=self.neighbours.key,
+            shape=tuple(Y.shape),
+            lower=lower,
+            upper=upper,
+            actions_lower=least,
+            actions_upper=most,
+            step=step,
+            moved=self.neighbours.feedback_units(sizes, step),
+            replace=math.floor(sizes.feedback_range * _OUTWARD / step) + 1,
+            zero_out=math.floor(sizes.magnitude * _OUTWARD / step) + 1,
         )
 
     def feedback(self, batch: int, rng: np.random.Generator | None) -> Feedback:

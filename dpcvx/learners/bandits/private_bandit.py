@@ -26,7 +26,8 @@ from dpcvx.learners.bandits.calibration import NOISES, Calibration
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
-from dpcvx.privacy.certificate import Certificate, counted
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.certificate_words import counted
 from dpcvx.privacy.feedback import Interval
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.pace import chosen_sampler

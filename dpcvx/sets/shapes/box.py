@@ -71,7 +71,7 @@ class Box(Sides):
         ends = columns.to_x(lower), columns.to_x(upper)
         super().__init__(geometry, layout, np.minimum(*ends), np.maximum(*ends))
         self._columns, self._ends = columns, (lower, upper)  # of the coordinates v
-        self._is_full = geometry.dim == layout.size
+        self._is_full = self.by_entry = geometry.dim == layout.size
 
     @classmethod
     def of(cls, facts: Facts) -> Self | None:

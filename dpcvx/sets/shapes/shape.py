@@ -67,10 +67,12 @@ class Shape:
     Attributes:
         batched: whether `argmin` and `project` take batches; otherwise they take one vector.
         has_formulas: whether its oracles and its bounding box are formulas.
+        by_entry: whether clipping to it is clipping to its bounding box, entry by entry.
     """
 
     batched: ClassVar[bool] = False
     has_formulas: ClassVar[bool] = False
+    by_entry: bool = False
 
     def __init__(self, geometry: Geometry, layout: Layout) -> None:
         self.geometry, self.layout = geometry, layout

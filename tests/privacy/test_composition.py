@@ -1,0 +1,198 @@
+"""What several certificates promise together: against sums in fifty digits, Monte Carlo losses and dp-accounting."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import cvxpy as cp
+import mpmath
+import numpy as np
+import pytest
+
+import dpcvx
+from dpcvx.privacy import PrivateSums, compose
+from dpcvx.privacy.gaussian_calibration import gaussian_epsilon, zcdp_epsilon
+from dpcvx.privacy.optimal_composition import composed_epsilon, integer_slack
+
+
+@pytest.fixture(scope="module")
+def Y():
+    l = cp.Variable(3, name="l")  # noqa: E741
+    return dpcvx.LossSet(l, [l >= 0, l <= 1])
+
+
+def gaussian(Y, epsilon=1.0, delta=1e-6, **options):
+    return PrivateSums(Y, 64, epsilon, delta, **options).certificate
+
+
+def pure(Y, epsilon, **options):
+    return PrivateSums(Y, 64, epsilon, **options).certificate
+
+
+def outcomes(epsilons):
+    """Losses of all randomised responses together, and their probabilities."""
+    for signs in itertools.product((1, -1), repeat=len(epsilons)):
+        losses = [s * mpmath.mpf(e) for s, e in zip(signs, epsilons, strict=True)]
+        yield mpmath.fsum(losses), mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
+
+
+def smallest_delta(epsilons, epsilon):
+    """That of randomised responses, by all their outcomes, in fifty digits (Murtagh and Vadhan 2016)."""
+    with mpmath.workdps(50):
+        apart = ((chance, 1 - mpmath.exp(mpmath.mpf(epsilon) - loss)) for loss, chance in outcomes(epsilons))
+        return mpmath.fsum(chance * max(0, share) for chance, share in apart)
+
+
+def mixed_delta(epsilons, mu, epsilon):
+    """The same with a Gaussian release, in fifty digits."""
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        for loss, chance in outcomes(epsilons):
+            left = mpmath.mpf(epsilon) - loss
+            curve = mpmath.ncdf(mu / 2 - left / mu) - mpmath.exp(left) * mpmath.ncdf(-mu / 2 - left / mu)
+            total += chance * curve
+        return total
+
+
+def test_eight_gaussian_certificates_cost_less_than_half_of_their_sum(Y):
+    """Basic composition says 8; rho adds up to 3.09 at the same delta, and the exact curve is 2.88 there."""
+    one = gaussian(Y)
+    together = compose([one] * 8, delta=1e-6)
+    assert together.epsilon <= 3.1 and together.delta == 1e-6
+    assert zcdp_epsilon(8 * one.rho, 1e-6) == pytest.approx(3.0863, abs=1e-3)
+    assert together.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(16 * one.rho), 1e-6), rel=1e-9)
+    assert together.epsilon == pytest.approx(2.8796, abs=1e-3)
+    assert compose([one] * 8, delta=8e-6).epsilon == pytest.approx(2.5894, abs=1e-3)
+    assert together.rho == pytest.approx(8 * one.rho) and compose(*[one] * 8).epsilon == together.epsilon
+
+
+def test_the_exact_curve_is_taken_only_where_it_is_proved(Y):
+    """Without what the noise on integers is apart from the continuous one, rho is converted."""
+    one = gaussian(Y)
+    assert one.gaussian_slack < 1e-9
+    for unknown in (replace(one, grounds=None), PrivateSums(Y, None, 1.0, 1e-6).certificate):
+        assert unknown.gaussian_slack is None
+        assert compose([unknown] * 8, delta=1e-6).epsilon == zcdp_epsilon(math.fsum([unknown.rho] * 8), 1e-6)
+    coarse = replace(one, grid=one.scale / 2)
+    assert compose([coarse] * 8, delta=1e-6).epsilon == zcdp_epsilon(math.fsum([one.rho] * 8), 1e-6)
+    assert one.group(2).gaussian_slack == 2 * one.gaussian_slack
+    assert one.after_rollbacks(2).gaussian_slack == 3 * one.gaussian_slack
+
+
+@pytest.mark.parametrize("sigma", [2.0, 3.3, 17.0])
+def test_noise_on_integers_is_as_near_to_rounded_gaussian_noise_as_the_proof_says(sigma):
+    """Both ratios of the two laws, at every integer up to 40 sigma, in fifty digits; the teeth: a thousandth of it."""
+    worst = 0
+    with mpmath.workdps(50):
+        masses = {k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for k in range(int(45 * sigma))}
+        total = 2 * mpmath.fsum(masses.values()) - 1
+        for k in range(int(40 * sigma) + 1):
+            tail = [mpmath.erfc((k + shift) / (mpmath.mpf(sigma) * mpmath.sqrt(2))) / 2 for shift in (-0.5, 0.5)]
+            worst = max(worst, abs(mpmath.log(masses[k] / total / (tail[0] - tail[1]))))
+    assert integer_slack(1, sigma) / 1000 < worst <= integer_slack(1, sigma)
+
+
+@pytest.mark.parametrize("epsilons", [[0.1] * 9, [0.3, 0.7, 1.1, 0.05, 2.0], [1.0], [1e-3, 3.0, 3.0], [5.0] * 4])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.2])
+def test_pure_certificates_cost_what_the_optimal_composition_says(epsilons, delta):
+    found = composed_epsilon(epsilons, 0.0, delta)
+    assert smallest_delta(epsilons, found) <= delta
+    assert found == 0 or smallest_delta(epsilons, found * (1 - 1e-6)) > delta  # the teeth: no smaller one holds
+    assert found <= math.fsum(epsilons)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.4, 3.0])
+@pytest.mark.parametrize("epsilons", [[0.2, 0.2, 0.5], [2.0], [1e-4]])
+def test_pure_and_gaussian_certificates_compose_by_their_exact_curves(epsilons, mu):
+    found = composed_epsilon(epsilons, mu, 1e-6)
+    assert mixed_delta(epsilons, mu, found) <= 1e-6 < mixed_delta(epsilons, mu, found * (1 - 1e-6))
+
+
+def test_many_different_epsilons_are_rounded_up_and_by_little(Y):
+    """200 epsilons near 0.05 lie between 200 times the least and the largest of them."""
+    many = [0.05 * (1 + k / 1e5) for k in range(200)]
+    low, found, high = (composed_epsilon(some, 0.0, 1e-6) for some in ([0.05] * 200, many, [max(many)] * 200))
+    assert low < found < 1.02 * high and found < math.fsum(many) / 2
+
+
+def test_without_delta_pure_certificates_add_up_and_with_it_the_smaller_is_taken(Y):
+    parts = [pure(Y, 0.1) for _ in range(100)]
+    assert compose(parts).epsilon == pytest.approx(10) and compose(*parts).delta == 0
+    with_delta = compose(*parts, delta=1e-6)
+    assert with_delta.epsilon == pytest.approx(4.7746, abs=1e-3) and with_delta.delta == 1e-6
+    assert compose(parts[:2], delta=1e-12).epsilon == pytest.approx(0.2, rel=1e-6)
+
+
+def test_pure_and_gaussian_certificates_together_cost_less_than_either_way_by_itself(Y):
+    parts = [pure(Y, 0.2)] * 10 + [gaussian(Y)]
+    rho = parts[-1].rho
+    together = compose(parts)
+    assert together.epsilon < 2 + 1 and together.epsilon < zcdp_epsilon(rho + 10 * 0.2**2 / 2, 1e-6)
+    assert together.rho == pytest.approx(rho + 0.2)
+    assert compose(parts, delta=1e-3).epsilon < together.epsilon
+
+
+def test_certificates_without_rho_keep_their_delta(Y):
+    """Each loses its delta; what is left of it serves the others."""
+    loose = replace(gaussian(Y), rho=None)
+    both = compose(loose, loose)
+    assert both.delta == pytest.approx(2e-6, rel=1e-5) and both.epsilon == pytest.approx(2.0, rel=1e-9)
+    assert compose(loose, loose, delta=1e-3).epsilon < 2.0
+    with pytest.raises(ValueError, match="is below"):
+        compose(loose, loose, delta=1e-6)
+    with pytest.raises(ValueError, match="spent by other parts"):
+        compose(loose, gaussian(Y), delta=1e-6)
+
+
+def test_compositions_that_say_nothing_are_refused_or_say_so(Y):
+    with pytest.raises(ValueError, match="at least one"):
+        compose()
+    with pytest.raises(ValueError, match="at least one"):
+        compose([])
+    with pytest.raises(TypeError, match="takes certificates, not a str"):
+        compose("ab")
+    with pytest.raises(ValueError, match="no epsilon at delta = 0"):
+        compose(gaussian(Y), delta=0.0)
+    with pytest.raises(ValueError, match="delta must be in"):
+        compose(pure(Y, 1.0), delta=1.0)
+    with pytest.raises(ValueError, match=r"neighbouring relations.*replace and zero-out"):
+        compose(pure(Y, 1.0), pure(Y, 1.0, neighbours="zero-out"))
+    x = cp.Variable(3, nonneg=True)
+    open_sums = dpcvx.FTRL(dpcvx.DecisionSet(x, [cp.sum(x) == 1]), Y, 8).certificate
+    nothing = compose(open_sums, pure(Y, 1.0), delta=1e-6)
+    assert math.isinf(nothing.epsilon) and nothing.to_dict()["epsilon"] is None and "not private" in str(nothing)
+
+
+def test_a_composition_tells_of_itself(Y):
+    together = compose(pure(Y, 0.5), gaussian(Y))
+    for words in ("claim", "one round", "smooth tree", "optimal composition"):
+        assert words in together._repr_html_()
+    assert [dpcvx.Certificate.from_dict(part) for part in together.to_dict()["parts"]] == list(together.parts)
+
+
+def test_dp_accounting_finds_the_same(Y):
+    """Its own Gaussian curve and its losses of randomised response, discretised to 1e-4 upwards."""
+    reason = "dp-accounting is an extra: pip install 'dpcvx[accounting]'"
+    accounting = pytest.importorskip("dp_accounting", reason=reason)
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason=reason)
+    event = compose(gaussian(Y)).to_dp_accounting().events[0]
+    own = pld.from_gaussian_mechanism(event.noise_multiplier).self_compose(8)
+    assert own.get_epsilon_for_delta(1e-6) == pytest.approx(compose([gaussian(Y)] * 8, delta=1e-6).epsilon, rel=1e-2)
+    event = pure(Y, 0.1).to_dp_accounting()
+    own = pld.from_randomized_response(event.noise_parameter, event.num_buckets).self_compose(30)
+    assert own.get_epsilon_for_delta(1e-6) == pytest.approx(composed_epsilon([0.1] * 30, 0.0, 1e-6), rel=1e-2)
+    assert isinstance(replace(gaussian(Y), grounds=None).to_dp_accounting(), accounting.ZCDpEvent)
+    with pytest.raises(ValueError, match="no event"):
+        replace(gaussian(Y), rho=None).to_dp_accounting()
+
+
+def test_losses_that_are_drawn_agree_with_the_composition():
+    """The hockey-stick of a million drawn losses; each mean is off by more than 6 deviations with chance 2e-9."""
+    rng, epsilons, mu = np.random.default_rng(5), np.array([0.3, 0.3, 0.9]), 0.7
+    raised = rng.random((10**6, 3)) < 1 / (1 + np.exp(-epsilons))
+    losses = np.where(raised, epsilons, -epsilons).sum(axis=1) + mu**2 / 2 + mu * rng.standard_normal(10**6)
+    found = composed_epsilon(list(epsilons), mu, 0.05)
+    spent = np.maximum(-np.expm1(found - losses), 0.0)
+    assert abs(spent.mean() - 0.05) < 6 * spent.std() / 1000
+    spent = np.maximum(-np.expm1(found * 0.97 - losses), 0.0)  # the teeth
+    assert spent.mean() - 0.05 > 6 * spent.std() / 1000
