@@ -12,10 +12,11 @@ many runs of the tests as there are mutants, and so is no part of the checks.
 import argparse
 import ast
 import copy
+import importlib
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,9 +25,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 _PATIENCE = 4  # times as long as without a change, after which a mutant is said not to end
 _NOTHING_TO_RUN = 5  # what pytest answers where all tests are slow ones
 ROOT = Path(__file__).parents[1]
+_LOADED = ("clarabel", "cvxpy", "highspy", "numpy", "opendp.prelude", "scipy.optimize", "scipy.stats")  # before a fork
 COPIED = ("dpcvx", "decision_sets", "tests", "examples", "pyproject.toml")
 
 COMPARISONS = {
@@ -118,11 +122,16 @@ def _changes(node: ast.AST) -> Iterator[list[ast.stmt] | ast.AST]:
 
 
 def nearest_first(path: str, tests: list[str], root: Path = ROOT) -> list[str]:
-    """The tests in the order in which they are run: of those asked for, the file and the folder of a module first."""
+    """The tests in the order in which they are run: of those asked for, the file and the folder of a module first.
+
+    Where none are asked for, these alone.
+    """
     module = Path(path)
     folder = Path("tests", *module.parts[1:-1])
+    while not (root / folder).exists():
+        folder = folder.parent
     near = [each for each in (folder / f"test_{module.name}", folder) if (root / each).exists()]
-    inside = [str(each) for each in near if any(each.is_relative_to(test) for test in tests)]
+    inside = [str(each) for each in near if not tests or any(each.is_relative_to(test) for test in tests)]
     return list(dict.fromkeys([*inside, *tests]))
 
 
@@ -131,43 +140,74 @@ def verdict(root: Path, path: str, source: str, tests: list[str], timeout: float
     module = root / path
     before = module.read_text(encoding="utf-8")
     module.write_text(source, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         for some in nearest_first(path, tests, root):
-            done = subprocess.run([*command, some], cwd=root, env=environment, capture_output=True, timeout=timeout)
-            if done.returncode not in (0, _NOTHING_TO_RUN):
+            code = _run(root, some, timeout)
+            if code is None:
+                return "no end"
+            if code not in (0, _NOTHING_TO_RUN):
                 return "killed"
-    except subprocess.TimeoutExpired:
-        return "no end"
     finally:
         module.write_text(before, encoding="utf-8")
     return "SURVIVED"
 
 
+def _run(root: Path, test: str, timeout: float | None) -> int | None:
+    """What pytest answers in a fork of this process, which has loaded all but the project; None after the timeout."""
+    child = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, test))
+    child.start()
+    child.join(timeout)
+    if child.is_alive():
+        child.kill()
+        child.join()
+        return None
+    return child.exitcode
+
+
+def _pytest(root: Path, test: str) -> None:
+    os.chdir(root)
+    os.environ.update(PYTHONPATH=str(root), PYTHONDONTWRITEBYTECODE="1")
+    sys.path.insert(0, str(root))
+    sys.dont_write_bytecode = True
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", test])))
+
+
+def _time_without_change(root: Path, path: Path, tests: list[str]) -> float:
+    """How long the tests of a module take where nothing is changed; ends the program where they fail."""
+    started = time.perf_counter()
+    if verdict(root, str(path), (root / path).read_text(encoding="utf-8"), tests, None) == "killed":
+        sys.exit(f"The tests of {path} fail without any change; nothing can be learnt from them.")
+    return time.perf_counter() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", metavar="MODULE.py", help="modules or folders, from the root on")
-    parser.add_argument("--tests", nargs="+", required=True, metavar="TEST.py")
+    parser.add_argument("--tests", nargs="+", default=[], metavar="TEST.py", help="those that mirror a module if none")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     paths = [path for one in arguments.modules for path in sorted((ROOT / one).rglob("*.py")) or [ROOT / one]]
     found = [(path.relative_to(ROOT), each) for path in paths for each in mutants(path.read_text(encoding="utf-8"))]
     drawn = random.Random(arguments.seed).sample(found, min(arguments.sample, len(found)))
+    for name in _LOADED:
+        importlib.import_module(name)
+    sys.path[:] = [each for each in sys.path if Path(each or ".").resolve() != ROOT]  # the copy is to be found
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name in COPIED:
             copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copied(ROOT / name, root / name)
-        first = paths[0].relative_to(ROOT)
-        unchanged, started = (root / first).read_text(encoding="utf-8"), time.perf_counter()
-        if verdict(root, str(first), unchanged, arguments.tests, None) == "killed":
-            sys.exit("The tests fail without any change; nothing can be learnt from them.")
-        patience = _PATIENCE * (time.perf_counter() - started)
         verdicts: Counter[str] = Counter()
+        patience: dict[tuple[str, ...], float] = {}
         for path, mutant in drawn:
-            said = verdict(root, str(path), mutant.source, arguments.tests, patience)
+            asked = tuple(nearest_first(str(path), arguments.tests, root))
+            if asked not in patience:
+                patience[asked] = _PATIENCE * _time_without_change(root, path, arguments.tests)
+            said = verdict(root, str(path), mutant.source, arguments.tests, patience[asked])
             verdicts[said] += 1
             print(f"{said:8s}  {path}:{mutant.line}  {mutant.change}", flush=True)
     counts = ", ".join(f"{count} {said}" for said, count in verdicts.items())
