@@ -1,6 +1,6 @@
 """Coins of any probability that can be computed as precisely as needed, exactly.
 
-A coin shows True where U < p. The first 64 bits of U and floating-point bounds of p decide almost always; where they do
+A coin shows True where U < p. The first 32 bits of U and floating-point bounds of p decide almost always; where they do
 not, more bits are drawn and p is asked for between two integers over a power of 2, until U is on one side.
 """
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.privacy.samplers.brackets import exponential
-from dpcvx.privacy.samplers.entropy import WORD, extended, words
+from dpcvx.privacy.samplers.entropy import extended, half_words
 from dpcvx.privacy.samplers.floating import check_platform
 from dpcvx.privacy.samplers.scales import exact_scale
 
 # of a number of bits: two integers with p 2^bits between them, at most a few apart
 Bracket = Callable[[int], tuple[int, int]]
 
-_MARGIN = 2.0**-50  # float(word) 2^-64 is off by 2^-52, the end of its interval by 2^-64, each sum rounds by 2^-53
+_BITS = 32
 _EXPONENTIAL = 2.0**-46
 
 
@@ -37,12 +37,12 @@ def coins(low: Array, high: Array, bracket: Callable[[int, int], tuple[int, int]
         raise ValueError("The bounds of a probability must be numbers, the lower one first.")
     if low.size and float(low.max()) > 1:
         raise ValueError(f"A probability of at least {float(low.max())!r} is above 1: a coin cannot have it.")
-    word = words(low.size)
+    word = half_words(low.size)
     x = word.astype(np.float64)
-    x *= 2.0**-WORD
-    shown: Bools = x + _MARGIN <= low
-    for i in np.flatnonzero(~shown & (x - _MARGIN <= high)):
-        shown[i] = is_below(int(word[i]), WORD, lambda bits, i=int(i): bracket(i, bits))  # type: ignore[misc]
+    x *= 2.0**-_BITS  # exact: U is between it and the next multiple of 2^-32
+    shown: Bools = x + 2.0**-_BITS <= low
+    for i in np.flatnonzero((x < high) > shown):
+        shown[i] = is_below(int(word[i]), _BITS, lambda bits, i=int(i): bracket(i, bits))  # type: ignore[misc]
     return shown
 
 

@@ -19,6 +19,11 @@ def words(count: int) -> Array:
     return np.frombuffer(_random_bytes(8 * count), dtype=np.uint64)
 
 
+def half_words(count: int) -> Array:
+    """So many independent uniform 32-bit words."""
+    return np.frombuffer(_random_bytes(4 * count), dtype=np.uint32)
+
+
 def extended(head: int, bits: int) -> tuple[int, int]:
     """The first `bits` bits of a binary fraction with 64 more behind them, and how many these are."""
     return (head << WORD) | int.from_bytes(_random_bytes(8), "big"), bits + WORD

@@ -1,16 +1,16 @@
 """floor(-scale ln U) of many uniform U at once, exactly: the filter on which most samplers rest.
 
-U begins with the `bits` bits of an integer `head`: U is in (head, head + 1) 2^-bits. Where head >= 2^(bits - 11) and
+U begins with the `bits` bits of an integer `head`: U is in (head, head + 1) 2^-bits. Where head >= 2^(bits - 18) and
 bits >= 63, and with u = 2^-53 and the assumptions of `floating`:
 
-    x = float(head) 2^-bits       U = x (1 + a) with |a| <= 2u + 1.01/head <= 5u, so |ln U - ln x| <= 5.01u;
+    x = float(head) 2^-bits       U = x (1 + a) with |a| <= 2u + 1.01/head <= 261u, so |ln U - ln x| <= 262u;
     l = log(x)                    |l - ln x| <= 8u |ln x|;
     v = -scale * l                |v + scale l| <= u |scale l|.
 
-So |v + scale ln U| <= scale (5.01u) + 9.1u v. With e = 6u scale + 14u v, in which the rest is room for the roundings of
+So |v + scale ln U| <= 262u scale + 9.1u v. With e = 264u scale + 14u v, in which the rest is room for the roundings of
 e itself and of v - e and v + e (at most 2.1u (v + e) together), -scale ln U is between the computed v - e and v + e.
-Where both have the same floor that is the answer. Elsewhere (at a scale of 6e10 that is 3 draws in 10,000), and for the
-one head in 2^11 that is smaller, 64 more bits of U are drawn and the interval is computed with `brackets` until its
+Where both have the same floor that is the answer. Elsewhere (at the widest scale that is 2 draws in 100,000), and for
+the one head in 2^18 that is smaller, 64 more bits of U are drawn and the interval is computed with `brackets` until its
 ends have one floor. It closes with probability 1, since -scale ln U is almost surely no integer.
 """
 
@@ -24,9 +24,9 @@ from dpcvx.privacy.samplers.brackets import negative_log
 from dpcvx.privacy.samplers.entropy import extended
 from dpcvx.privacy.samplers.floating import UNIT, check_platform
 
-WIDEST = 2.0**36  # scales up to which few draws are left to exact arithmetic
-_SHORT = 11  # leading zeros from which on a head has too few digits for floating-point numbers
-_FIXED, _RELATIVE = 6 * UNIT, 14 * UNIT
+WIDEST = 2.0**28  # scales up to which few draws are left to exact arithmetic
+_SHORT = 18  # leading zeros from which on a head has too few digits for floating-point numbers
+_FIXED, _RELATIVE = 264 * UNIT, 14 * UNIT
 
 
 def floors(heads: Array, bits: int, scale: float, below: int = 2**62) -> Array:

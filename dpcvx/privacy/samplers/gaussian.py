@@ -36,7 +36,7 @@ def gaussian(scale: float, shape: int | tuple[int, ...]) -> Array:
     parts, found = [np.zeros(0, dtype=np.int64)], 0
     while found < count:
         missing = count - found
-        proposed = laplace(s, missing + missing // 2 + 16)
+        proposed = laplace(s, missing + missing * 11 // 32 + 16)
         parts.append(proposed[_kept(proposed, s)][:missing])
         found += parts[-1].size
     return np.concatenate(parts).reshape(size)
