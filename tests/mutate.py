@@ -13,6 +13,7 @@ import argparse
 import ast
 import copy
 import importlib
+import itertools
 import multiprocessing
 import os
 import random
@@ -54,40 +55,55 @@ class Mutant:
     """A module with one change.
 
     Attributes:
-        line: where, from 1; change: what was there and what is there now; source: the whole module after it.
+        tree: the module; place: of the node that is changed, in the order of `ast.walk`; changed: what stands there
+            then, a list for statements.
     """
 
-    line: int
-    change: str
-    source: str
+    tree: ast.Module
+    place: int
+    changed: list[ast.stmt] | ast.AST
+
+    @property
+    def _node(self) -> ast.AST:
+        return next(itertools.islice(ast.walk(self.tree), self.place, None))
+
+    @property
+    def line(self) -> int:
+        """Where, from 1."""
+        return int(getattr(self._node, "lineno", 0))
+
+    @property
+    def change(self) -> str:
+        """What was there and what is there now."""
+        said = "; ".join(ast.unparse(each).splitlines()[0] for each in self._new)
+        return f"{ast.unparse(self._node).splitlines()[0]}  ->  {said}"
+
+    @property
+    def _new(self) -> list[ast.AST]:
+        return list(self.changed) if isinstance(self.changed, list) else [self.changed]
+
+    @property
+    def source(self) -> str:
+        """The whole module after the change."""
+        other = copy.deepcopy(self.tree)
+        old = next(itertools.islice(ast.walk(other), self.place, None))
+        for parent in ast.walk(other):
+            for name, value in ast.iter_fields(parent):
+                if value is old:
+                    setattr(parent, name, self._new[0])
+                elif isinstance(value, list) and any(each is old for each in value):
+                    at = next(k for k, each in enumerate(value) if each is old)
+                    value[at : at + 1] = self._new
+        return ast.unparse(other)
 
 
 def mutants(source: str) -> Iterator[Mutant]:
     """All changes that can be made to a module, one at a time."""
     tree = ast.parse(source)
     silent = _annotations(tree)
-    nodes = list(ast.walk(tree))
-    for place, node in enumerate(nodes):
-        if id(node) in silent:
-            continue
-        for changed in _changes(node):
-            yield _mutant(tree, place, node, changed)
-
-
-def _mutant(tree: ast.Module, place: int, node: ast.AST, changed: list[ast.stmt] | ast.AST) -> Mutant:
-    """The module with the node at a place, in the order of `ast.walk`, changed; a list stands for statements."""
-    other = copy.deepcopy(tree)
-    old = list(ast.walk(other))[place]
-    new = changed if isinstance(changed, list) else [changed]
-    for parent in ast.walk(other):
-        for name, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, name, new[0])
-            elif isinstance(value, list) and any(each is old for each in value):
-                at = next(k for k, each in enumerate(value) if each is old)
-                value[at : at + 1] = new
-    said = "; ".join(ast.unparse(each).splitlines()[0] for each in new)
-    return Mutant(node.lineno, f"{ast.unparse(node).splitlines()[0]}  ->  {said}", ast.unparse(other))
+    for place, node in enumerate(ast.walk(tree)):
+        if id(node) not in silent:
+            yield from (Mutant(tree, place, changed) for changed in _changes(node))
 
 
 def _annotations(tree: ast.Module) -> set[int]:
