@@ -23,7 +23,7 @@ from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
 from dpcvx.privacy.audit.worst_case import worst_neighbours
 from dpcvx.privacy.counters import COUNTERS, Counter, Toeplitz
 from dpcvx.privacy.neighbours import RELATIONS
-from dpcvx.privacy.noise import LAWS, Law
+from dpcvx.privacy.noise import LAWS, SAMPLERS, Law
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import LossSet
 from dpcvx.studies import broken_mechanisms as broken
@@ -149,9 +149,11 @@ def _shipped(
     make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
     yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
     if law.exact_sampler:
-        again = unseeded(PrivateSums, loss_set, horizon, epsilon, **settings)
-        make = secure(loss_set, horizon, epsilon, **settings)
-        yield Case(f"{name}, secure", make, streams, epsilon, delta, samples=secure_samples, secure=again)
+        for sampler in SAMPLERS:
+            again = unseeded(PrivateSums, loss_set, horizon, epsilon, sampler=sampler, **settings)
+            make = secure(loss_set, horizon, epsilon, sampler=sampler, **settings)
+            title = f"{name}, secure, {sampler}"
+            yield Case(title, make, streams, epsilon, delta, samples=secure_samples, secure=again)
 
 
 def broken_cases(samples: int) -> Iterator[Case]:
@@ -212,22 +214,24 @@ def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
     )
     yield _attacked("plain float Laplace noise", False, result)
     unit = interval(0, 1)
-    make = secure(unit, 2, 1.0, counter="smooth")
-    step = make(np.random.default_rng(0), 1).plan.grid.step
-    first, second = (_last(prefix_outputs(make, np.full((2, 1), value))) for value in (0.0, 1.0))
-    result = run(first, second, score=bits.grid_score(0.0, 1 / step, 1.0), samples=secure_samples)
-    yield _attacked("the same attack on secure noise", True, result)
+    for sampler in SAMPLERS:
+        make = secure(unit, 2, 1.0, counter="smooth", sampler=sampler)
+        step = make(np.random.default_rng(0), 1).plan.grid.step
+        first, second = (_last(prefix_outputs(make, np.full((2, 1), value))) for value in (0.0, 1.0))
+        result = run(first, second, score=bits.grid_score(0.0, 1 / step, 1.0), samples=secure_samples)
+        yield _attacked(f"the same attack on secure noise, {sampler}", True, result)
     wrong = broken.wrong_toeplitz_releases(0, 8, 1e6), broken.wrong_toeplitz_releases(1000, 8, 1e6)
     weight = Toeplitz.factors(8).second_entry
     result = run(*wrong, score=bits.fraction_score(0, 1000, weight), samples=secure_samples)
     yield _attacked("Toeplitz released as A x + B z", False, result)
-    make = secure(unit, 8, 1.0, delta=1e-3, counter="toeplitz")
-    units = int(1 / make(np.random.default_rng(0), 1).plan.grid.step)
     streams = np.zeros((2, 2, 1))
     streams[1, 0] = 1.0
-    first, second = (_after_empty(prefix_outputs(make, stream)) for stream in streams)
-    result = run(first, second, score=bits.fraction_score(0, units, weight), samples=secure_samples, delta=1e-3)
-    yield _attacked("the same attack on the secure Toeplitz", True, result)
+    for sampler in SAMPLERS:
+        make = secure(unit, 8, 1.0, delta=1e-3, counter="toeplitz", sampler=sampler)
+        units = int(1 / make(np.random.default_rng(0), 1).plan.grid.step)
+        first, second = (_after_empty(prefix_outputs(make, stream)) for stream in streams)
+        result = run(first, second, score=bits.fraction_score(0, units, weight), samples=secure_samples, delta=1e-3)
+        yield _attacked(f"the same attack on the secure Toeplitz, {sampler}", True, result)
 
 
 def coupled_rows(seed: int) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from dpcvx.arrays import Array
 from dpcvx.learners import FTPL, FTRL, Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe
 from dpcvx.learners.bandits import Bandit
 from dpcvx.privacy.audit.worst_case import worst_neighbours
+from dpcvx.privacy.noise import SAMPLERS
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies import leaky_mechanisms as leaky
 
@@ -36,15 +37,19 @@ def coupled_mechanisms() -> Iterator[Coupled]:
     streams = ((_OUTSIDE * worst[0], _OUTSIDE * worst[1]), usual)
     for kind in (FTRL, FTPL):
         for delta in (0.0, 1e-6):
-            name = f"{kind.__name__}, {'Gaussian' if delta else 'Laplace'} noise, epochs"
-            yield Coupled(name, True, partial(kind, decisions, losses, None, 1.0, delta), streams)
+            for sampler in SAMPLERS:
+                name = f"{kind.__name__}, {'Gaussian' if delta else 'Laplace'} noise, epochs, {sampler}"
+                make = partial(kind, decisions, losses, None, 1.0, delta, sampler=sampler)
+                yield Coupled(name, True, make, streams)
     bandits: tuple[Bandit, ...] = (
         Exp2(decisions, losses, _ROUNDS),
         SCRiBLe(decisions, losses, _ROUNDS),
         LogBarrierBandit(_SIZE, losses, _ROUNDS),
     )
     for learner in bandits:
-        yield Coupled(f"private {learner.name}, batches", True, partial(_private, learner, PrivateBandit), streams)
+        for sampler in SAMPLERS:
+            private = partial(_private, learner, PrivateBandit, sampler=sampler)
+            yield Coupled(f"private {learner.name}, batches, {sampler}", True, private, streams)
     sums = (
         ("sensitivity a thousandth short", leaky.ShortSensitivity),
         ("a low bit of the sum shown", leaky.LowBitShown),

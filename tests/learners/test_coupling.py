@@ -1,7 +1,8 @@
 """Every learner coupled on neighbouring streams: what it shows is the same to the bit, and the price is in the claim.
 
 A pairwise-covering sample of learner, noise and counter, neighbouring relation, set of the catalogue, loss set, epochs,
-batches, checkpoints, rounds per person and kind of stream: nothing here is random, so nothing can be a false alarm.
+batches, checkpoints, rounds per person, sampler and kind of stream: nothing here is random, so nothing can be a false
+alarm.
 """
 
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ FACTORS = {
     "batch": [1, 3],
     "checkpoints": [False, True],
     "rounds_per_person": [1, 3],
+    "sampler": ["opendp", "vector"],
 }
 ROWS = pairwise(FACTORS)
 QUICK = {"simplex", "box", "ball, p = 2", "convex hull", "flow polytope", "capped simplex", "cube"}
@@ -74,7 +76,7 @@ class Setting:
     def make(self):
         X, Y = self.sets
         row, (delta, counter) = self.row, self.row["noise"]
-        people = {"neighbours": row["neighbours"], "rounds_per_person": row["rounds_per_person"]}
+        people = {key: row[key] for key in ("neighbours", "rounds_per_person", "sampler")}
         horizon = None if row["epochs"] else ROUNDS[False]
         if self.bandit is not None:
             learner = self.bandit(X, Y, ROUNDS[row["epochs"]])
@@ -167,6 +169,7 @@ ROW = {
     "batch": 3,
     "checkpoints": True,
     "rounds_per_person": 1,
+    "sampler": "vector",
 }
 
 

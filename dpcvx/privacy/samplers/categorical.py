@@ -15,11 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcvx.arguments import positive
 from dpcvx.arrays import Array
 from dpcvx.privacy.samplers.brackets import log_exponential
 from dpcvx.privacy.samplers.entropy import WORD, extended, words
 from dpcvx.privacy.samplers.floating import UNIT, check_platform
-from dpcvx.privacy.samplers.scales import exact_scale
 
 _ROOM = 32 * UNIT
 _LARGEST = 2**900  # scores further above the least one count as that far in floating-point numbers
@@ -32,16 +32,18 @@ def categorical(scores: Sequence[int] | Array, scale: float) -> int:
 
     Args:
         scores: whole numbers of any size, at least one.
-        scale: see `exact_scale`, but taken as it is.
+        scale: a positive number.
     """
     check_platform()
-    exact_scale(scale)
+    positive(scale, "scale")
     exact = [int(score) for score in scores]
     if not exact:
         raise ValueError("A draw needs at least one candidate.")
     least = min(exact)
     heads = words(len(exact))
-    first, last = _times(heads, np.array([float(min(score - least, _LARGEST)) for score in exact]) / scale)
+    with np.errstate(over="ignore"):  # infinitely late
+        late = np.array([float(min(score - least, _LARGEST)) for score in exact]) / scale
+    first, last = _times(heads, late)
     racing = np.flatnonzero(first <= last.min()).tolist()
     fractions = {i: (int(heads[i]), WORD) for i in racing}
     rates = {i: (exact[i] - least) / Fraction(scale) for i in racing}

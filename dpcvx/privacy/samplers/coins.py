@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcvx.arguments import positive
 from dpcvx.arrays import Array, Bools
 from dpcvx.privacy.samplers.brackets import exponential
 from dpcvx.privacy.samplers.entropy import extended, half_words
 from dpcvx.privacy.samplers.floating import check_platform
-from dpcvx.privacy.samplers.scales import exact_scale
 
 # of a number of bits: two integers with p 2^bits between them, at most a few apart
 Bracket = Callable[[int], tuple[int, int]]
@@ -67,12 +67,12 @@ def exponential_coins(costs: Array, scale: float) -> Bools:
 
     Args:
         costs: 64-bit integers of at least 0.
-        scale: see `exact_scale`, but taken as it is.
+        scale: a positive number.
     """
     if costs.dtype != np.int64 or np.any(costs < 0):
         raise ValueError("The costs of coins must be 64-bit integers of at least 0.")
     check_platform()
-    exact_scale(scale)
-    rate = Fraction(scale)
-    p = np.exp(costs / -float(scale))
+    rate = Fraction(positive(scale, "scale"))
+    with np.errstate(over="ignore"):  # where exp(-c/scale) is 0 to all digits
+        p = np.exp(costs / -float(scale))
     return coins(p - _EXPONENTIAL, p + _EXPONENTIAL, lambda i, bits: exponential(int(costs[i]) / rate, bits))
