@@ -14,16 +14,19 @@ from dpcvx.arrays import Array
 from dpcvx.checkpoints.state_file import place_of, read_state, write_state
 from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.looks import looks
-from dpcvx.experiments.losses.recorded import from_array
+from dpcvx.experiments.losses.recorded import Recorded, from_array
 from dpcvx.experiments.losses.sequence import Losses
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.replicas import players
 from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.loss_check import LossCheck
 from dpcvx.storage.fingerprint import fingerprint
 
 _STRIDE = 256  # rounds between two looks at the clock
 _LOOKS = 16  # losses that are held against their set
+_ROOM = 1e-6  # by which they may be outside, relative to the set
+_CHECKED = 2**24  # numbers of recorded losses that are all held against it
 
 
 def simulate(
@@ -96,6 +99,7 @@ def simulate(
         learner=str(getattr(prototype, "name", type(prototype).__name__)),
         losses=losses.name,
         seconds=time.perf_counter() - started,
+        check=_checked(prototype, losses),
     )
 
 
@@ -188,12 +192,28 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
     Y = getattr(prototype, "loss_set", None)
     if isinstance(Y, LossSet):
         for k in np.unique(np.linspace(0, losses.horizon - 1, _LOOKS).astype(int)):
-            if not Y.contains(losses.block(k, k + 1)[0], 1e-6):
-                raise LossOutOfSetError(f"The loss of round {k + 1} is outside the loss set of the learner.")
+            if not Y.contains(losses.block(k, k + 1)[0], _ROOM):
+                found = _checked(prototype, losses) or Y.check(losses.block(k, k + 1), _ROOM)
+                raise LossOutOfSetError(
+                    f"The loss of round {k + 1} is outside the loss set of the learner. "
+                    f"{found.sentence} {found.suggestion}"
+                )
     horizon = getattr(prototype, "horizon", None)
     if horizon is not None and losses.horizon > horizon:
         raise HorizonError(f"There are {losses.horizon} losses, but the learner's horizon is {horizon}.")
     return X
+
+
+def _checked(prototype: Any, losses: Losses) -> LossCheck | None:
+    """Recorded losses held against the learner's loss set; of others, which are made for it, there is nothing to say.
+
+    Nothing is private about the losses of a simulation. Of very many, those that make up a first block are checked.
+    """
+    Y = getattr(prototype, "loss_set", None)
+    if not isinstance(losses, Recorded) or not isinstance(Y, LossSet):
+        return None
+    rounds = min(losses.horizon, max(1, _CHECKED // max(1, Y.size)))
+    return Y.check(losses.block(0, rounds), _ROOM)
 
 
 def _measured_rounds(checkpoints: int | Iterable[int], horizon: int) -> Array:

@@ -10,6 +10,7 @@ from dpcvx.arrays import Array
 from dpcvx.experiments.axes import axes_or_new
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
+from dpcvx.sets.loss_check import LossCheck
 
 _ROWS = 10  # of a printed table
 _COLUMNS = TextTable(">>>>>", (13,) * 5, between="")
@@ -26,6 +27,7 @@ class Simulation:
         certificate: of the learner that ran, or None.
         learner, losses: their names.
         seconds: how long it took.
+        check: of recorded losses, whether they are in the learner's loss set (see `LossSet.check`); None of others.
     """
 
     rounds: Array
@@ -35,6 +37,7 @@ class Simulation:
     learner: str
     losses: str
     seconds: float
+    check: LossCheck | None = None
 
     @property
     def replicas(self) -> int:
@@ -112,9 +115,17 @@ class Simulation:
             f"+ {self.bound.privacy:.5g} for privacy"
         )
 
+    def _clipped(self) -> list[str]:
+        """That some losses are not those that the learner saw."""
+        if self.check is None or self.check.ok:
+            return []
+        return [f"{self.check.sentence} The learner saw them clipped. {self.check.suggestion}"]
+
     def __str__(self) -> str:
-        return "\n".join([self._title(), *_COLUMNS.lines(self._table()), f"  {self._promise()}"])
+        told = [f"  {line}" for line in (self._promise(), *self._clipped())]
+        return "\n".join([self._title(), *_COLUMNS.lines(self._table()), *told])
 
     def _repr_html_(self) -> str:
         header, *rows = self._table()
-        return f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}<p>{markup.text(self._promise())}</p>"
+        told = "".join(f"<p>{markup.text(line)}</p>" for line in (self._promise(), *self._clipped()))
+        return f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}{told}"

@@ -83,6 +83,9 @@ class Player(ABC):
     def update(self, feedback: Any) -> None:
         """Learn from the feedback of the last action. An error leaves the learner as it was.
 
+        A loss outside the declared set is clipped without a word: how often that happens is private. `certificate` says
+        what is clipped to what, and `loss_set.check(losses)` tells of public or past losses whether they fit.
+
         Raises:
             ProtocolError: where no action waits for feedback.
         """

@@ -9,6 +9,7 @@ import numpy as np
 from dpcvx import markup
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.decision_set import DecisionSet
+from dpcvx.sets.loss_check import LossCheck, excesses
 from dpcvx.sets.shapes import GridChange, Measure
 
 
@@ -99,6 +100,49 @@ class LossSet:
     def surely_holds(self, losses: Array) -> Bools:
         """Which of the losses (k, *shape) a formula can tell to be in the set."""
         return self.recognised.surely_holds(self.flatten(losses))
+
+    def check(self, losses: Any, tol: float = 1e-9) -> LossCheck:
+        """Hold public or past losses against the set: how many are outside, where, by how much, and what to declare.
+
+        Before a learner sees its data nothing can be known of them, and it never tells how often it had to clip: so
+        look at losses that need no protection, and declare the set by them.
+
+        Args:
+            losses: one, or several on a leading axis.
+            tol: as in `contains`.
+
+        Raises:
+            ValueError: where they have another shape, or there are none.
+        """
+        flat = self.flatten(losses, "losses").reshape(-1, self.size)
+        if not len(flat):
+            raise ValueError("check needs at least one loss.")
+        finite: Bools = np.asarray(np.isfinite(flat).all(axis=1))
+        lower, upper = (self.flatten(end) for end in self.bounding_box())
+        room = tol * (upper - lower)
+        outside: Bools = finite & ((flat < lower - room) | (flat > upper + room)).any(axis=1)
+        unknown: Bools = finite & ~outside
+        unknown[unknown] = ~self.surely_holds(self.unflatten(flat[unknown]))
+        for k in np.flatnonzero(unknown).tolist():
+            outside[k] = not self.contains(self.unflatten(flat[k]), tol)
+        clipped = self.recognised.clip(flat[outside]) if outside.any() else flat[outside]
+        known = flat[finite] if finite.any() else np.zeros((1, self.size))
+        ends = (known.min(axis=0), known.max(axis=0), lower, upper)
+        least, largest, lower_end, upper_end = (self.unflatten(end) for end in ends)
+        return LossCheck(
+            name=self.name,
+            losses=len(flat),
+            outside=int(outside.sum()),
+            not_finite=int((~finite).sum()),
+            first=int(np.flatnonzero(outside)[0]) if outside.any() else None,
+            entries=excesses(flat, outside, lower, upper, tuple(self.shape)),
+            distance=float(np.linalg.norm(flat[outside] - clipped, axis=1).max(initial=0.0)),
+            least=least,
+            largest=largest,
+            lower=lower_end,
+            upper=upper_end,
+            by_entry=self.clips_by_entry,
+        )
 
     def argmin(self, c: Any) -> Array:
         """A loss that minimises <c, l>."""

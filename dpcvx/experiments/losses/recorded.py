@@ -147,5 +147,5 @@ def _require_members(source: str, start: int, block: Array, Y: LossSet) -> None:
         if not Y.contains(block[row]):
             raise LossOutOfSetError(
                 f"{source}, row {start + row} (counted from 0): the loss is outside the {Y.name}. "
-                "Declare a larger set, or give Y.clip(losses)."
+                f"{Y.check(block).suggestion} Or give Y.clip(losses)."
             )
