@@ -22,7 +22,6 @@ class Barrier(Regularizer):
 
     name = "barrier"
     theorem = "(nu log T + T omega(eta G))/eta + one round, omega(d) = -log(1 - d) - d"
-    warm = True
     unproved = "the learning rate is too large for the barrier"
 
     def value(self, point: Any) -> Array:
@@ -30,16 +29,21 @@ class Barrier(Regularizer):
 
     def argmin(self, covector: Any, start: Array | None = None) -> Array:
         X, chart = self.decision_set, self.decision_set.geometry.chart
-        c = X.flatten(covector, "covector")
         z = None
         if start is not None and not chart.auxiliaries:
             z = chart.coordinates(X.flatten(start).reshape(-1, X.size))
             z[~chart.interior(z)] = 0.0
+        return self.follow(covector, z)[0]
+
+    def follow(self, covector: Any, last: Array | None = None) -> tuple[Array, Array | None]:
+        """`last` are coordinates of the chart, auxiliary ones included."""
+        X, chart = self.decision_set, self.decision_set.geometry.chart
+        c = X.flatten(covector, "covector")
         covectors = chart.pull(c.reshape(-1, X.size))
         size = np.sqrt((covectors * covectors).sum(axis=-1, keepdims=True))
         covectors *= _STEEPEST / np.maximum(size, _STEEPEST)
-        found = minimise_all(chart, covectors, z)
-        return X.unflatten(chart.point(found).reshape(c.shape))
+        found = minimise_all(chart, covectors, last)
+        return X.unflatten(chart.point(found).reshape(c.shape)), found
 
     @property
     def range(self) -> float:

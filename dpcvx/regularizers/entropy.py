@@ -13,6 +13,7 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.barriers import Exponential, Product
 from dpcvx.errors import OracleError
+from dpcvx.regularizers.entropy_newton import EntropyNewton
 from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.sizes import Sizes
@@ -37,14 +38,31 @@ class Entropy(Regularizer):
         return np.asarray(_entries(self.decision_set.flatten(point)).sum(axis=-1))
 
     def argmin(self, covector: Any, start: Array | None = None) -> Array:
-        """argmin <covector, x> + R(x): softmax on a simplex, its clipped form on boxes, a cone program elsewhere."""
+        """argmin <covector, x> + R(x): softmax on a simplex, its clipped form on boxes, programs elsewhere."""
+        return self.follow(covector)[0]
+
+    def follow(self, covector: Any, last: Array | None = None) -> tuple[Array, Array | None]:
         X = self.decision_set
         c = X.flatten(covector, "covector")
         known = X.recognised.entropy_argmin(c)
         if known is not None:
-            return X.unflatten(known)
+            return X.unflatten(known), None
         batch = c.reshape(-1, X.size)
-        return X.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape))
+        starts = [None] * len(batch) if last is None else [None if np.isnan(one[0]) else one for one in last]
+        found = [self._followed(one, start) for one, start in zip(batch, starts, strict=True)]
+        ends = None if self._newton is None else np.array([end for _, end in found])
+        return X.unflatten(np.array([x for x, _ in found]).reshape(c.shape)), ends
+
+    def _followed(self, c: Array, start: Array | None) -> tuple[Array, Array | None]:
+        """One minimiser and where the next may begin, in numbers; NaN where that is the center."""
+        if self._newton is None:
+            return self._solve(c), None
+        found = self._newton.minimise(c, start)
+        return (self._solve(c), np.full(self._newton.size, np.nan)) if found is None else found
+
+    @cached_property
+    def _newton(self) -> EntropyNewton | None:
+        return EntropyNewton.over(self.decision_set.geometry)
 
     @cached_property
     def range(self) -> float:
@@ -98,8 +116,8 @@ class Entropy(Regularizer):
         return f.inside(answer.point[: f.A.shape[1]])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the solver, which is set up again where it is needed."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("_program", "_form")}
+        """Without the solvers, which are set up again where they are needed."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_program", "_form", "_newton")}
 
 
 def _entries(x: Array) -> Array:

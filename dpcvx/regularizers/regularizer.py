@@ -46,7 +46,6 @@ class Regularizer(ABC):
 
     name: str
     theorem = "D/eta + (eta/2) T G^2"  # the bound without noise, in symbols
-    warm = False  # whether `argmin` is faster from an earlier answer
 
     def __init__(self, sizes: Sizes) -> None:
         reason = self.refusal(sizes)
@@ -67,6 +66,14 @@ class Regularizer(ABC):
     @abstractmethod
     def argmin(self, covector: Any, start: Array | None = None) -> Array:
         """argmin <covector, x> + R(x), on leading batch axes; `start` are earlier answers, from which it may begin."""
+
+    def follow(self, covector: Any, last: Array | None = None) -> tuple[Array, Array | None]:
+        """`argmin`, and from where the next one may begin: numbers, a row for each of the batch, that `last` takes.
+
+        None where every one begins at the center. The numbers belong to the state of a learner: with them it goes on
+        to the same bits.
+        """
+        return self.argmin(covector), None
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ corrected constants.
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -22,6 +22,19 @@ from dpcvx.sets.sizes import Sizes
 
 _RATES = (1e-100, 1e100)  # of learning rates that may be given
 _TYPICAL = 2**14  # rounds for which regularisers are compared where the horizon is not known
+
+
+class Trail(NamedTuple):
+    """From where the minimiser of the last action was sought, and from where the next one is.
+
+    Attributes:
+        round: of that action.
+        start, end: in the numbers of the regulariser; see `Regularizer.follow`.
+    """
+
+    round: int
+    start: Array | None
+    end: Array | None
 
 
 class FTRL(FullInformation):
@@ -61,7 +74,7 @@ class FTRL(FullInformation):
         self._given_rate = learning_rate
         self.comparison: tuple[Candidate, ...] = ()
         self.regularizer = self._named(regularizer)
-        self._last: Array | None = None
+        self._trail = Trail(-1, None, None)
         _ = self._tuned
 
     def _named(self, regularizer: Any) -> Regularizer:
@@ -90,10 +103,20 @@ class FTRL(FullInformation):
         return float(self._tuned.constants)
 
     def _best_action(self, noisy_sum: Array, constants: float) -> Array:
-        action = self.regularizer.argmin(constants * noisy_sum, self._last)
-        if self.regularizer.warm:
-            self._last = action.copy()
+        trail, rounds = self._trail, self.rounds
+        start = trail.start if trail.round == rounds else trail.end  # an action that is asked again starts as before
+        action, end = self._followed(constants * noisy_sum, start)
+        self._trail = Trail(rounds, start, end)
         return action
+
+    def _followed(self, covector: Array, start: Array | None) -> tuple[Array, Array | None]:
+        """The minimiser, and from where the next may begin; replicas that see and know the same are computed once."""
+        if len(covector) < 2 or not self._sums.leading or np.any(covector != covector[0]):
+            return self.regularizer.follow(covector, start)
+        if start is not None and np.any((start != start[0]) & ~np.isnan(start)):
+            return self.regularizer.follow(covector, start)
+        action, end = self.regularizer.follow(covector[:1], None if start is None else start[:1])
+        return np.repeat(action, len(covector), axis=0), None if end is None else np.repeat(end, len(covector), axis=0)
 
     def _epoch_bound(self, constants: float) -> RegretBound | None:
         parts = bound(self.sizes, self.regularizer, self._sums.epoch_horizon, self.noise, constants)

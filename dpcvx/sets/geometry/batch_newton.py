@@ -10,8 +10,10 @@ from dpcvx.arrays import Array
 from dpcvx.sets.geometry.charts.chart import Chart
 from dpcvx.sets.geometry.line_search import line_search_all
 from dpcvx.sets.geometry.newton import FULL, minimise
+from dpcvx.sets.geometry.primal_dual import approach
 
 _ITERATIONS = 60
+_FAR = 2.0  # decrement above which Newton's method on a polytope is not worth to begin
 _TOLERANCE = 1e-6  # decrement: the value is then off by its square
 
 
@@ -26,8 +28,10 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
     z = np.zeros((k, chart.size)) if start is None else start.copy()
     if not chart.dim:
         return z
+    z = _nearer(chart, linear, z)
     if k == 1:
-        return minimise(chart, covectors[0], None if start is None else z[0]).z[None]
+        cold = start is None and chart.inequalities is None
+        return minimise(chart, covectors[0], None if cold else z[0]).z[None]
     left = np.full(k, np.inf)
     active = np.arange(k)
     for _ in range(_ITERATIONS):
@@ -54,4 +58,21 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         active = active[good]  # rounding is all that is left of the others
     for i in np.flatnonzero(~(left <= 1e-4)):
         z[i] = minimise(chart, covectors[i]).z
+    return z
+
+
+def _nearer(chart: Chart, linear: Array, z: Array) -> Array:
+    """Points to begin from: on polytopes those far from their minimisers are replaced by close ones."""
+    G = chart.inequalities
+    if G is None:
+        return z
+    try:
+        factor = chart.factor(z) if len(z) > 1 else chart.factor(z[0])
+        gradient = linear + factor.gradient
+        left = (gradient * factor.solve(gradient if len(z) > 1 else gradient[0])).sum(axis=-1)
+        far = ~(left <= _FAR**2)
+        if far.any():
+            z[far] = approach(G, chart.s0, linear[far])
+    except np.linalg.LinAlgError:
+        z[:] = 0.0
     return z

@@ -25,6 +25,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from dpcvx.arrays import Array
+from dpcvx.errors import OracleError
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.solvers.linear_program import LinearProgram, Optimum
 
@@ -88,19 +89,25 @@ class OptimalBases:
             proved = enough.all(axis=1)
             if proved.any():
                 return kept.points[int(proved.argmax())].copy()
-        best = self._program.optimum(self._N @ costs)
+        best = self._solved(costs)
         return None if best is None else self._vertex(best)
+
+    def _solved(self, costs: Array) -> Optimum | None:
+        try:
+            return self._program.optimum(self._N @ costs)
+        except OracleError:  # costs of very different sizes
+            return self._program.optimum(self._N @ (costs - self._tilt))
 
     def _costs(self, c: Array) -> Array:
         """The costs of the coordinates y, of size 1, those of the auxiliary ones included."""
         g = c.dot(self._D)
         size = float(np.abs(g).max())
         if size <= _NOTHING * self._reach * float(np.abs(c).max()):
-            return self._tilt.copy()
+            return self._tilt / _TILT
         return np.asarray(g / size + self._tilt)
 
     def _vertex(self, best: Optimum) -> Array:
-        """The point of an optimum, by its active rows alone where they can be told; its basis is kept the second time."""
+        """The point of an optimum, by its active rows alone where they can be told; its basis may then be kept."""
         slack = self._form.s0 - self._G @ (best.point @ self._N)
         active = np.flatnonzero(slack <= _ACTIVE)
         k = self._N.shape[1]

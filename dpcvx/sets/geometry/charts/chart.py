@@ -145,6 +145,11 @@ class Chart(ABC):
     def tangential(self, covector: Array) -> Array:
         """The part of a joint covector that acts on joint tangent vectors."""
 
+    @property
+    def inequalities(self) -> Array | None:
+        """G as a full matrix where every cone is a plain inequality; None where it is not, or not at hand."""
+        return None
+
     def slack(self, z: Array) -> Array:
         return self.s0 + self.slack_step(z)
 

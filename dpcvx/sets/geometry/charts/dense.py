@@ -14,6 +14,7 @@ from dpcvx.sets.geometry.charts.chart import Chart, Factor
 from dpcvx.sets.geometry.charts.triangles import backward, divide, forward, lower_triangle, lower_triangle_by_qr
 
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
+_FEW = 64  # points of a batch up to which systems are faster one by one
 _RANK = 1e-11  # relative size below which a direction counts as zero
 
 
@@ -104,6 +105,8 @@ class DenseFactors(Factor):
         return self._entries[self._auxiliaries :, self._auxiliaries :]
 
     def solve(self, g: Array) -> Array:
+        if g.ndim == 2 and g.shape == self.z.shape and g.size and len(g) <= _FEW:
+            return np.array([lapack.dpotrs(L.T, b)[0] for L, b in zip(self.L, g, strict=True)])
         return backward(self._entries, forward(self._entries, g))
 
     def solve_schur(self, c: Array) -> Array:
@@ -222,6 +225,10 @@ class DenseChart(Chart):
         size = np.linalg.norm(self.B, axis=1)
         size = np.where(size > 0, size, 1.0)
         return np.asarray(np.linalg.pinv(self.B / size[:, None]) / size)
+
+    @property
+    def inequalities(self) -> Array | None:
+        return self.G if self._plain else None
 
     def slack_rows(self) -> sparse.csr_array:
         return sparse.csr_array(self.G)

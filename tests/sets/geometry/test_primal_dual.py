@@ -1,0 +1,85 @@
+"""The primal-dual method ends close to the minimisers of the barrier, inside, however large the covector is."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from catalogue_sets import CATALOGUE
+
+from dpcvx import DecisionSet
+from dpcvx.sets.geometry.batch_newton import minimise_all
+from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.geometry.primal_dual import approach
+
+SIZES = 10.0 ** np.arange(-3, 9)
+
+
+def cut_cube():
+    x = cp.Variable(4, name="x")
+    return DecisionSet(x, [x <= 1, x >= -1, cp.sum(x) <= 4, x[0] + x[1] <= 2, x[2] - 2 * x[3] <= 3])
+
+
+SETS = {
+    "portfolio": CATALOGUE["portfolio"][0],
+    "polytope": CATALOGUE["polytope"][0],
+    "transport": CATALOGUE["transport polytope"][0],
+    "cut cube": cut_cube,
+}
+
+
+def charts():
+    return [pytest.param(make().geometry.chart, id=name) for name, make in SETS.items()]
+
+
+def covectors(chart, seed=0):
+    g = np.random.default_rng(seed).standard_normal((len(SIZES), chart.width))
+    return SIZES[:, None] * g / np.linalg.norm(g, axis=1, keepdims=True)
+
+
+def decrements(chart, linear, z):
+    gradient = linear + chart.gradient(z)
+    return np.array(
+        [np.sqrt(g @ chart.factor(one, accurate=True).solve(g)) for g, one in zip(gradient, z, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("chart", charts())
+def test_it_ends_where_newton_steps_converge_at_once(chart):
+    linear = chart.joint(covectors(chart))
+    z = approach(chart.inequalities, chart.s0, linear)
+    assert chart.interior(z).all()
+    assert decrements(chart, linear, z).max() < 0.25
+    cold = decrements(chart, linear, np.zeros_like(z))
+    assert cold.max() > 1e6  # the teeth: where it began it was not
+
+
+@pytest.mark.parametrize("chart", charts())
+def test_rows_of_a_batch_do_not_see_each_other(chart):
+    linear = chart.joint(covectors(chart, 1))
+    together = approach(chart.inequalities, chart.s0, linear)
+    alone = np.concatenate([approach(chart.inequalities, chart.s0, one[None]) for one in linear])
+    assert decrements(chart, linear, alone).max() < 0.25
+    assert np.allclose(together, alone, atol=1e-6 * np.abs(alone).max())
+
+
+@pytest.mark.parametrize("chart", charts())
+@pytest.mark.parametrize("warm", [False, True])
+def test_minimisers_are_those_of_the_central_path(chart, warm):
+    c = covectors(chart, 2)[:9]
+    start = minimise_all(chart, covectors(chart, 3)[:9]) if warm else None
+    kept = None if start is None else start.copy()
+    found = minimise_all(chart, c, start)
+    assert start is None or np.array_equal(start, kept)
+    for one, z in zip(c, found, strict=True):
+        assert np.allclose(chart.point(z), chart.point(minimise(chart, one).z), atol=2e-6)
+        assert np.allclose(minimise_all(chart, one[None])[0], z, atol=1e-4)
+
+
+def test_curved_sets_and_charts_without_rows_go_on_as_before():
+    assert CATALOGUE["spectrahedron"][0]().geometry.chart.inequalities is None
+    assert CATALOGUE["cube"][0]().geometry.chart.inequalities is None
+    assert cut_cube().geometry.chart.inequalities is not None
+
+
+def test_weights_too_far_apart_are_said_to_be_so():
+    with pytest.raises(np.linalg.LinAlgError, match="too far apart"):
+        approach(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2), np.array([[1.0, 0.0]]))
