@@ -195,7 +195,7 @@ def entropy():
 
 
 def portfolio_rounds():
-    """Rounds of FTRL on a portfolio of 20 assets, for which no formula is known, against one re-solve of the entropy."""
+    """Rounds of FTRL on a portfolio of 20 assets, for which no formula is known, against a re-solve of the entropy."""
     X, Y = decision_sets.portfolio(20), decision_sets.loss_box(20)
     target = cp.Parameter(20)
     problem = cp.Problem(cp.Minimize(target @ X.variable - cp.sum(cp.entr(X.variable))), X.constraints)
