@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,13 +21,14 @@ from dpcvx.privacy.audit.lower_bound import AuditResult, audit
 from dpcvx.privacy.audit.outputs import Maker, prefix_outputs
 from dpcvx.privacy.audit.padded_tree import padded_tree_ratio
 from dpcvx.privacy.audit.worst_case import worst_neighbours
-from dpcvx.privacy.counters import COUNTERS, Counter, Toeplitz
-from dpcvx.privacy.neighbours import RELATIONS
-from dpcvx.privacy.noise import LAWS, SAMPLERS, Law
+from dpcvx.privacy.change import Change
+from dpcvx.privacy.counters import COUNTERS, Counter, Toeplitz, default_counters
+from dpcvx.privacy.neighbours import RELATIONS, relation_for
+from dpcvx.privacy.noise import LAWS, SAMPLERS, Laplace, Law
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import LossSet
 from dpcvx.studies import broken_mechanisms as broken
-from dpcvx.studies.coupled_mechanisms import coupled_mechanisms
+from dpcvx.studies.coupled_mechanisms import changed_mechanisms, coupled_mechanisms, declared_changes
 
 EPSILON = 2.0  # of the pure mechanisms
 GAUSSIAN = (4.0, 1e-3)  # sampling has power where mu is not small
@@ -129,23 +130,36 @@ def secure(*arguments: Any, **settings: Any) -> Maker:
 
 
 def shipped_cases(samples: int, secure_samples: int) -> Iterator[Case]:
-    """Every counter with every law that it goes with, under both neighbouring relations, simulated and secure."""
+    """Every counter with every law that it goes with, under both neighbouring relations, simulated and secure.
+
+    Then the usual counter under every kind of declared change; as learners they are coupled further below.
+    """
     for neighbours in RELATIONS:
         for law in LAWS.values():
             for counter in COUNTERS.values():
                 if counter.refusal(law) is None:
                     for horizon in counter.audited_horizons(law):
                         yield from _shipped(counter, law, horizon, neighbours, samples, secure_samples)
+    for name, change in declared_changes(Change).items():
+        counter = default_counters(Laplace, 8)[0]
+        cases = _shipped(counter, Laplace, 8, change, samples, secure_samples // 4, size=change.size)
+        yield from (replace(case, name=case.name.replace("change", name)) for case in cases)
 
 
 def _shipped(
-    counter: type[Counter], law: type[Law], horizon: int, neighbours: str, samples: int, secure_samples: int
+    counter: type[Counter],
+    law: type[Law],
+    horizon: int,
+    neighbours: str | Change,
+    samples: int,
+    secure_samples: int,
+    size: int = 1,
 ) -> Iterator[Case]:
-    loss_set = interval(-1, 1, 2 if law.joint else 1)
+    loss_set = interval(-1, 1, 2 if law.joint else size)
     epsilon, delta = (EPSILON, 0.0) if law.accepts(0.0) else GAUSSIAN
     streams = worst_neighbours(loss_set, horizon, neighbours, norm=law.norm)
     settings = {"delta": delta, "counter": counter.key, "noise": law.key, "neighbours": neighbours}
-    name = f"{counter.key}, {law.key}, T = {horizon}, {neighbours}"
+    name = f"{counter.key}, {law.key}, T = {horizon}, {relation_for(neighbours, loss_set).key}"
     make = simulated(PrivateSums, loss_set, horizon, epsilon, **settings)
     yield Case(f"{name}, simulated", make, streams, epsilon, delta, samples=samples)
     if law.exact_sampler:
@@ -236,7 +250,7 @@ def attack_rows(samples: int, secure_samples: int, seed: int) -> Iterator[Row]:
 
 def coupled_rows(seed: int) -> Iterator[Row]:
     """What is only coupled: learners, and mechanisms that leak where sampling has no power."""
-    for each in coupled_mechanisms():
+    for each in (*coupled_mechanisms(), *changed_mechanisms()):
         found = [couple(each.make, *pair, seed=seed) for pair in each.streams]
         coupling = max(found, key=lambda one: (not one.holds, _cost(one)))  # the worst of them
         note = coupling.differences[0].split(" differs")[0] if coupling.differences else ""

@@ -12,12 +12,15 @@ from dpcvx.arrays import Array
 from dpcvx.learners import FTPL, FTRL, Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe
 from dpcvx.learners.bandits import Bandit
 from dpcvx.privacy.audit.worst_case import worst_neighbours
+from dpcvx.privacy.change import Change
 from dpcvx.privacy.noise import SAMPLERS
+from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies import leaky_mechanisms as leaky
 
 _SIZE, _ROUNDS, _BATCH = 3, 24, 3
 _OUTSIDE = 50.0  # losses are so many times too long
+_LITTLE = 0.01  # what one person changes
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,58 @@ def coupled_mechanisms() -> Iterator[Coupled]:
         yield Coupled(name, False, partial(_private, bandits[0], leaky.LeakyBandit, kind=feedback), streams)
 
 
-def _private(learner: Bandit, reduction: type[PrivateBandit], **options: Any) -> PrivateBandit:
+def changed_mechanisms() -> Iterator[Coupled]:
+    """Every learner under every kind of declared change; then those that take it for less than it is."""
+    decisions, losses = _sets()
+    for name, change in declared_changes(Change).items():
+        learners: dict[str, Callable[[], Any]] = {
+            "FTRL, Laplace noise": partial(FTRL, decisions, losses, _ROUNDS, 1.0, neighbours=change),
+            "FTRL, Gaussian noise": partial(FTRL, decisions, losses, _ROUNDS, 1.0, 1e-6, neighbours=change),
+            "FTPL, epochs": partial(FTPL, decisions, losses, None, 1.0, neighbours=change),
+            "Exp2, batches": partial(_private, Exp2(decisions, losses, _ROUNDS), neighbours=change),
+            "SCRiBLe, batches": partial(_private, SCRiBLe(decisions, losses, _ROUNDS), neighbours=change),
+            "log barrier": partial(_private, LogBarrierBandit(_SIZE, losses, _ROUNDS), neighbours=change),
+        }
+        for learner, make in learners.items():
+            yield Coupled(f"{learner}; {name}", True, make, _changed_streams(losses, change, make().certificate.grid))
+    ball = cp.Variable(8)
+    round_losses = LossSet(ball, [cp.norm1(ball) <= 1])
+    d = cp.Variable(8)
+    nearest = leaky.NearestLoss(d, [cp.norm1(d) <= _LITTLE])
+    beyond = np.zeros((2, _ROUNDS, 8))
+    beyond[:, 0] = 0.5
+    beyond[1, 0, 0] += _LITTLE
+    make = partial(PrivateSums, round_losses, _ROUNDS, 1.0, neighbours=nearest)
+    yield Coupled("to the nearest loss, not by entries", False, make, ((beyond[0], beyond[1]),))
+    mistakes = (("a change a hundredth short", leaky.HundredthShort), ("a unit forgotten", leaky.UnitForgotten))
+    for mistake, kind in mistakes:
+        for name, change in declared_changes(kind).items():
+            make = partial(PrivateSums, losses, _ROUNDS, 1.0, neighbours=change)
+            streams = _changed_streams(losses, change, make().certificate.grid)
+            yield Coupled(f"{mistake}; {name}", False, make, streams)
+    short = declared_changes(leaky.HundredthShort)["entries move"]
+    make = partial(_private, Exp2(decisions, losses, _ROUNDS), neighbours=short)
+    yield Coupled("feedback, a change a hundredth short", False, make, (worst_neighbours(losses, _ROUNDS, short),))
+
+
+def declared_changes(kind: type[Change]) -> dict[str, Change]:
+    """A change of any entries, one that comes or goes, and one contribution that becomes another."""
+    d, comes, c = cp.Variable(_SIZE), cp.Variable(_SIZE), cp.Variable(_SIZE)
+    return {
+        "entries move": kind(d, [cp.norm_inf(d) <= _LITTLE / 3]),
+        "one comes": kind(comes, [comes >= _LITTLE / 10, cp.sum(comes) == _LITTLE]),
+        "one is replaced": kind(c, [c >= 0, cp.sum(c) == _LITTLE], replace=True),
+    }
+
+
+def _changed_streams(losses: LossSet, change: Change, step: float) -> tuple[tuple[Array, Array], ...]:
+    """Streams that differ by a longest change: at an end, where rounding adds most, and outside of the losses."""
+    ends, rounded = worst_neighbours(losses, _ROUNDS, change), worst_neighbours(losses, _ROUNDS, change, step=step)
+    late = worst_neighbours(losses, _ROUNDS, change, norm=2, item=_ROUNDS // 2)
+    return ends, rounded, late, (ends[0] - _LITTLE / 4, ends[1] - _LITTLE / 4)
+
+
+def _private(learner: Bandit, reduction: type[PrivateBandit] = PrivateBandit, **options: Any) -> PrivateBandit:
     """A private bandit on a new learner of the same settings."""
     return reduction(learner.simulated(None, 0), 1.0, batch=_BATCH, **options)
 

@@ -2,9 +2,10 @@
 
 Like those of `broken_mechanisms` they show that the audit has power, and are used for nothing else. All of them are
 secure but for one mistake: a sensitivity a little short, a bit of the true sum, a value that is not clipped, a release
-made twice, a text or an exception that depends on the losses.
+made twice, a text or an exception that depends on the losses; or a declared change that is taken for less than it is.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,13 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.learners import PrivateBandit
 from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.change import Change
 from dpcvx.privacy.feedback import Interval, SecureFeedback
 from dpcvx.privacy.plan import Plan
 from dpcvx.privacy.private_sums import PrivateSums
+from dpcvx.sets import LossSet
+from dpcvx.sets.shapes import GridChange
+from dpcvx.sets.sizes import Sizes
 
 _TINY = 2.0**-10  # of the grid
 
@@ -67,6 +72,32 @@ class RepeatedFeedback(SecureFeedback):
 
     def release(self, total: int, action: Array, interval: Interval) -> float:
         return (super().release(total, action, interval) + super().release(total, action, interval)) / 2
+
+
+class HundredthShort(Change):
+    """A declared change that is taken for a hundredth less than it is."""
+
+    def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
+        right = super().grid_change(loss_set, norm, step)
+        return replace(right, units=int(right.units * 0.99) if norm == 1 else right.units * 0.99)
+
+    def feedback_units(self, sizes: Sizes, step: float) -> int:
+        return int(super().feedback_units(sizes, step) * 0.99)
+
+
+class UnitForgotten(Change):
+    """A declared change in units of the grid without what rounding adds to it."""
+
+    def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
+        right = super().grid_change(loss_set, norm, step)
+        return replace(right, units=min(right.units, int(float(self.norm(norm)) / step)))
+
+
+class NearestLoss(Change):
+    """A declared change under which losses go to the nearest point of their set, not entry by entry to its box."""
+
+    def clipper(self, loss_set: LossSet, leading: tuple[int, ...] = ()) -> Callable[[Array], Array]:
+        return loss_set.clipper(leading)
 
 
 class LeakyBandit(PrivateBandit):

@@ -61,6 +61,6 @@ def certify(make: Maker, *, claim: float, delta: float = 0.0, padding: bool = Fa
 def _rounded_distance(mechanism: Mechanism) -> float:
     """How far apart the worst neighbouring losses are once clipped and rounded; a right plan says no less."""
     grid, one = mechanism.plan.grid, mechanism.plan.sensitivity
-    ends = worst_neighbours(mechanism.loss_set, 1, mechanism.clipping.neighbours, norm=one.norm)
+    ends = worst_neighbours(mechanism.loss_set, 1, mechanism.clipping.neighbours, norm=one.norm, step=grid.step)
     first, second = (grid.round(mechanism.clipping.clipped(end[0]), one.toward_zero) for end in ends)
     return float(np.linalg.norm((first - second).astype(float), one.norm))

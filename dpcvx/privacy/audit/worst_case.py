@@ -14,7 +14,13 @@ _ASCENTS = 20
 
 
 def worst_neighbours(
-    loss_set: LossSet, horizon: int, neighbours: str | Neighbours = "replace", *, norm: int = 1, item: int = 1
+    loss_set: LossSet,
+    horizon: int,
+    neighbours: str | Neighbours = "replace",
+    *,
+    norm: int = 1,
+    item: int = 1,
+    step: float | None = None,
 ) -> tuple[Array, Array]:
     """Streams (T, *shape) that differ in one round: by a diameter ("replace"), or a longest loss and 0 ("zero-out").
 
@@ -27,6 +33,7 @@ def worst_neighbours(
         neighbours: "replace", "zero-out" or a `Change`.
         norm: 1 for Laplace noise, 2 for Gaussian noise.
         item: which round differs; round 1 enters the most nodes of a tree.
+        step: of the grid to which losses are rounded; under a `Change` the streams then differ where that adds most.
     """
     if not 1 <= item <= horizon:
         raise ValueError(f"item must be a round from 1 to {horizon}, not {item}.")
@@ -35,19 +42,27 @@ def worst_neighbours(
     streams = np.tile(rest, (2, horizon, 1))
     relation = relation_for(neighbours, loss_set)
     streams[:, item - 1] = (
-        _changed(loss_set, relation, norm)
+        _changed(loss_set, relation, norm, step)
         if isinstance(relation, Change)
         else _ends(loss_set, norm, to_zero=relation.to_zero)
     )
     return loss_set.unflatten(streams[0]), loss_set.unflatten(streams[1])
 
 
-def _changed(loss_set: LossSet, change: Change, norm: int) -> Array:
-    """The two losses of the round that differs, (2, size), the second at an end of the bounding box."""
+def _changed(loss_set: LossSet, change: Change, norm: int, step: float | None) -> Array:
+    """The two losses of the round that differs, (2, size), the second at an end of the bounding box.
+
+    On a grid it is the next place to that end from which the change passes one more middle between two multiples than
+    it has whole steps.
+    """
     high, low = _ends(change.set, norm, to_zero=not change.replace)
     moved = high - low
     lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
     start = np.where(moved >= 0, lower, upper)
+    if step is not None:
+        units = np.abs(moved) / step
+        before = 0.5 - (units - np.floor(units)) / 2
+        start = np.where(moved >= 0, np.ceil(lower / step) + before, np.floor(upper / step) - before) * step
     return np.stack([start + moved, start])
 
 
