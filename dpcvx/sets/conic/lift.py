@@ -6,6 +6,8 @@ read off and removed.
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import cvxpy as cp
@@ -27,10 +29,11 @@ def lift(declaration: Declaration) -> ConicSet:
     tie = z == cp.vec(x, order="F")
     problem = cp.Problem(cp.Minimize(0), [*declaration.constraints, tie])
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Reading from a sparse CVXPY expression")
+        warnings.filterwarnings("ignore", message="(Reading from|Writing to) a sparse CVXPY expression")
         warnings.filterwarnings("ignore", message=".*SCIPY backend")  # arrays of three and more axes
         try:
-            data, _, inverse = problem.get_problem_data(cp.CLARABEL)
+            with _without_values(problem.variables()):
+                data, _, inverse = problem.get_problem_data(cp.CLARABEL)
         except cp.SolverError as error:
             raise UnsupportedConeError(f"cvxpy found no conic form of these constraints: {error}") from error
     program = data["param_prob"]
@@ -61,6 +64,19 @@ def lift(declaration: Declaration) -> ConicSet:
         P=P,
         offset=offset,
     )
+
+
+@contextmanager
+def _without_values(variables: list[cp.Variable]) -> Iterator[None]:
+    """Variables without their values for a while: cvxpy starts its own variables from them, and fails on some atoms."""
+    kept = [(variable, variable.value) for variable in variables]
+    for variable in variables:
+        variable.save_value(None)
+    try:
+        yield
+    finally:
+        for variable, value in kept:
+            variable.save_value(value)
 
 
 def _check_numbers(declaration: Declaration, A: sparse.csr_array, b: Array, owner: Array, equalities: int) -> None:

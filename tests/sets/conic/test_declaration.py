@@ -147,3 +147,13 @@ def test_rows_are_named_after_the_constraint_or_the_attribute_behind_them():
     conic = lift(declare(x, [cp.norm1(x) <= 1, cp.exp(x[0]) <= 2]))
     assert set(conic.source) == {-1, 0, 1}
     assert (conic.source == -1).sum() == 2
+
+
+@pytest.mark.parametrize("attributes", [{}, {"nonneg": True}])
+def test_a_variable_may_have_a_value_and_keeps_it(attributes):
+    """cvxpy starts its own variables from that value, and fails there on a sum of a fractional number of entries."""
+    x = cp.Variable(4, **attributes)
+    x.value = np.arange(4.0)
+    for atom in (cp.cvar(x, 0.3), cp.sum_largest(x, 4)):
+        conic = lift(declare(x, [cp.norm2(x) <= 1, atom <= 1]))
+        assert conic.P.shape[0] == 4 and x.value.tolist() == [0, 1, 2, 3]
