@@ -110,10 +110,12 @@ class Simulation:
     def _promise(self) -> str:
         if self.bound is None:
             return "no proved bound"
-        return (
-            f"proved bound {self.bound.total:.5g} = {self.bound.learning:.5g} for learning "
-            f"+ {self.bound.privacy:.5g} for privacy"
-        )
+        bound = self.bound
+        parts = f"{bound.learning:.5g} for learning + {bound.privacy:.5g} for privacy"
+        if getattr(bound, "says_nothing", False):
+            above = f"is above the largest possible regret, {bound.largest:.5g}: it says nothing yet"
+            return f"proved bound {bound.proved:.5g} = {parts} {above}"
+        return f"proved bound {bound.total:.5g} = {parts}"
 
     def _clipped(self) -> list[str]:
         """That some losses are not those that the learner saw."""

@@ -52,7 +52,8 @@ def regret(bound: dict[str, Any]) -> list[tuple[str, str]]:
             ("bound", f"{vacuous(proved, largest, bound.get('useful_from'))}; it is {parts}"),
         ]
     else:
-        rows = [("regret", f"{said}: {parts}")]
+        limit = ", each epoch at most its largest possible regret" if bound["total"] < proved else ""
+        rows = [("regret", f"{said}: {parts}{limit}")]
     return [*rows, ("theorem", str(bound["theorem"]))]
 
 

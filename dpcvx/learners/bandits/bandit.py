@@ -127,7 +127,12 @@ class Bandit(Player):
         total = self.uncapped_bound
         if math.isinf(total):
             return None
-        return RegretBound(min(total, self.horizon * self.sizes.variation), 0.0, self.horizon, self._theorem)
+        return RegretBound(total, 0.0, self.horizon, self._theorem, self.horizon * self.sizes.variation)
+
+    def _says_nothing_at(self, horizon: int) -> bool:
+        """Whether the bound of the same learner for another horizon says nothing."""
+        other = self.simulated(None, 0).with_noise(self.noise_scale, horizon).regret_bound
+        return other is None or other.says_nothing
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
@@ -147,6 +152,7 @@ class Bandit(Player):
     def summary(self) -> str:
         """What was chosen and what is proved, in a few lines."""
         bound = self.regret_bound
+        bound = bound and bound.sought(self._says_nothing_at)
         lines = [f"{self.name} on {self.decision_set.name}, dimension {self.decision_set.dim}", *self._details()]
         return "\n".join([*lines, f"  regret           {'no bound is proved' if bound is None else bound}"])
 

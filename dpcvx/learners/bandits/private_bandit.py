@@ -121,6 +121,7 @@ class PrivateBandit(Player):
         self._trusted = isinstance(self._learner, Bandit)
         self._feedback = self._calibration.feedback(self.batch, self._rng)
         self._turn = Turn(0)
+        self._sought: RegretBound | None = None
         self.lineage = Lineage() if self._rng is None else None
 
     @property
@@ -231,19 +232,44 @@ class PrivateBandit(Player):
 
     @property
     def regret_bound(self) -> RegretBound | None:
-        """The same capped by the largest regret there is; learning is what the learner pays without noise."""
+        """The same with the largest regret there is; learning is what the learner pays without noise."""
         total = self.uncapped_bound
         if math.isinf(total):
             return None
-        total = min(total, self.horizon * self.sizes.variation)
         learning = min(_uncapped(self._given), total)
+        largest = self.horizon * self.sizes.variation
         theorem = getattr(self._learner.regret_bound, "theorem", self.name)
-        return RegretBound(learning, total - learning, self.horizon, f"{theorem}; batches of {self.batch}")
+        return RegretBound(learning, total - learning, self.horizon, f"{theorem}; batches of {self.batch}", largest)
+
+    @property
+    def _told_bound(self) -> RegretBound | None:
+        """The bound with the horizon from which it says something, where it does not yet."""
+        bound = self.regret_bound
+        if bound is None or not bound.says_nothing or not isinstance(self._given, Bandit):
+            return bound
+        if self._sought is None:
+            self._sought = bound.sought(self._says_nothing_at)
+        return self._sought
+
+    def _says_nothing_at(self, horizon: int) -> bool:
+        """Whether the bound of the same learner for another horizon says nothing."""
+        given = self._given.simulated(None, 0)
+        other = PrivateBandit(
+            given.with_noise(given.noise_scale, horizon),
+            self.epsilon,
+            loss_set=self.loss_set,
+            decision_set=self.decision_set,
+            noise=self.noise,
+            neighbours=self.relation,
+            rounds_per_person=self.rounds_per_person,
+            seed=0,
+        )
+        return other.uncapped_bound >= horizon * self.sizes.variation
 
     @property
     def certificate(self) -> Certificate:
         """What is promised about the losses, and the regret bound."""
-        bound = self.regret_bound
+        bound = self._told_bound
         certificate = replace(
             self._calibration.certificate(self.batch, secure=self._rng is None),
             horizon=self.horizon,
@@ -282,7 +308,7 @@ class PrivateBandit(Player):
     def summary(self) -> str:
         """What was chosen and what is promised, in a few lines."""
         inner = self._learner.summary() if hasattr(self._learner, "summary") else type(self._learner).__name__
-        bound = self.regret_bound
+        bound = self._told_bound
         lines = [
             f"{self.name} on {self.decision_set.name}",
             f"  batch            {counted(self.batch, 'round')}",

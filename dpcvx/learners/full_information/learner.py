@@ -95,6 +95,7 @@ class FullInformation(Player):
             self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=noise, replicas=replicas, **privacy)
             self.lineage = Lineage() if seed is None else None
         self._epoch: Epoch | None = None
+        self._sought: RegretBound | None = None
 
     @property
     def relation(self) -> Neighbours:
@@ -160,17 +161,30 @@ class FullInformation(Player):
         return self._tuned.bound
 
     def _proved(self, learning: float, price: float, theorem: str) -> RegretBound:
-        """A bound of the present epoch, with what rounding to the grid costs, and never above the largest regret."""
+        """A bound of the present epoch, with what rounding to the grid costs, and the largest regret there is."""
         horizon = self._sums.epoch_horizon
         price += horizon * self._sums.rounding * self.sizes.one_norm_diameter
-        largest = horizon * self.sizes.variation
-        learning = min(learning, largest)
-        return RegretBound(learning, min(price, largest - learning), horizon, theorem)
+        return RegretBound(learning, price, horizon, theorem, horizon * self.sizes.variation)
+
+    @property
+    def _told_bound(self) -> RegretBound | None:
+        """The bound with the horizon from which it says something, where it does not yet."""
+        bound = self.regret_bound
+        if bound is None or self.horizon is None or not bound.says_nothing:
+            return bound
+        if self._sought is None:
+            self._sought = bound.sought(self._says_nothing_at)
+        return self._sought
+
+    def _says_nothing_at(self, horizon: int) -> bool:
+        """Whether the bound of the same learner for another horizon says nothing."""
+        other = type(self)(**{**self._settings(), "horizon": horizon}, seed=0).regret_bound
+        return other is None or other.says_nothing
 
     @property
     def certificate(self) -> Certificate:
         """What is promised about the losses, and the regret bound."""
-        bound = self.regret_bound
+        bound = self._told_bound
         certificate = replace(self._sums.certificate, regret_bound=None if bound is None else bound.to_dict())
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
@@ -192,7 +206,7 @@ class FullInformation(Player):
 
     def summary(self) -> str:
         """What was chosen and what is promised, in a few lines."""
-        bound = self.regret_bound
+        bound = self._told_bound
         lines = [
             f"{self.name} on {self.decision_set.name}, dimension {self.decision_set.dim}",
             *self._details(),

@@ -111,12 +111,12 @@ class PerStepNoise(Player):
 
     @property
     def regret_bound(self) -> RegretBound:
-        """The proved bound, never above the largest regret; learning is what the same method pays without noise."""
+        """The proved bound, and the largest regret there is; learning is what the same method pays without noise."""
         D, eta, largest = self.regularizer.range, self.learning_rate, self.horizon * self.sizes.variation
         rounding = self.horizon * self._plan.grid.step * self.sizes.one_norm_diameter
-        total = min(D / eta + eta * self.horizon * self._second_moment / 2 + rounding, largest)
+        total = D / eta + eta * self.horizon * self._second_moment / 2 + rounding
         learning = min(math.sqrt(2 * D * self.horizon) * self.regularizer.dual_norm, total)
-        return RegretBound(learning, total - learning, self.horizon, _THEOREM)
+        return RegretBound(learning, total - learning, self.horizon, _THEOREM, largest)
 
     @property
     def certificate(self) -> Certificate:
