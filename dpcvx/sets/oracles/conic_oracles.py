@@ -20,6 +20,7 @@ from dpcvx.sets.solvers.cone_program import ConeProgram
 
 DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
+_SQUARED = 1e-11  # asked of it for squared distances: a distance of zero is then off by the root of that
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
 _POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
 
@@ -42,7 +43,7 @@ class ConicOracles:
     def _quadratic(self) -> ConeProgram:
         f = self._form
         Q = sparse.csc_array(f.P.T @ f.P) / f.size**2
-        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_TOLERANCE)
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_SQUARED)
 
     def argmin(self, c: Array) -> Array:
         q = self._form.P.T @ c
@@ -55,11 +56,19 @@ class ConicOracles:
         return chart.point(minimise(chart, covector * (chart.cones.nu / (_ACCURACY * size)), tolerance=0.1).z)
 
     def project(self, p: Array) -> Array:
+        """The nearest point; a solver is asked for points inside too, so that the time does not tell which they are."""
         f = self._form
         x, good = self._solve(self._quadratic, f.P.T @ (f.x0 - p) / f.size**2)
+        if self._is_inside(p):
+            return p.copy()
         if good or self._chart.width > DENSE_PROJECTION:
             return x
-        return self._chart.point(nearest(self._chart, p, _ACCURACY * f.size**2))
+        return self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
+
+    def _is_inside(self, p: Array) -> bool:
+        """Whether a point is in the interior of a set of full dimension without auxiliary variables."""
+        chart = self._chart
+        return not chart.auxiliaries and chart.dim == len(p) and bool(chart.interior(chart.coordinates(p)))
 
     def _solve(self, program: ConeProgram, q: Array) -> tuple[Array, bool]:
         """The answer pulled into the set, and whether it was close to it."""

@@ -12,6 +12,8 @@ from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
 from dpcvx.sets.oracles.optimal_bases import OptimalBases
 from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
 
+_THIN = 1e-9  # share of the room of a row by which an answer may be outside
+
 
 class PolyhedralOracles(ConicOracles):
     """The simplex method for vertices; projections by a dense active-set method on small sets without auxiliaries."""
@@ -101,6 +103,8 @@ class ActiveSetProjection:
             return None
         room = self._G @ y
         worst = float((room / self._s0).max())
+        if worst > 1 + _THIN:  # some rows are so near that the method's tolerance is a share of their room
+            return None
         if worst > 1:
             y = y / worst
         return np.asarray(self._x0 + self.V @ (self._size * y))
