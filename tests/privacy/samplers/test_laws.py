@@ -10,6 +10,8 @@ from scipy.stats import chi2
 from dpcvx.arrays import Array
 from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource
 from dpcvx.privacy.samplers import categorical, coins, exponential_coins, gaussian, geometric, laplace, uniform_below
+from dpcvx.privacy.samplers.entropy import words
+from dpcvx.privacy.samplers.floors import floors
 
 ALARM = 1e-8  # of one chi-square; all of this file together stay below 1e-6
 
@@ -181,3 +183,14 @@ def test_rounded_floats_fail_the_test_of_the_law() -> None:
     assert fits(rounded, Tail("laplace", 1.0), edges_of(1.0)) < 1e-100
     wide = np.rint(np.log(1 - rng.random(200_000)) * -(2.0**55)).astype(np.int64)
     assert chi_square(np.bincount(wide & 7, minlength=8), np.full(8, 1 / 8)) < 1e-100
+
+
+def test_deep_tails_follow_the_formula() -> None:
+    """Given that U < 2^-40, floor(-t ln U) has the tail 2^40 exp(-k/t), 28 scales out: exact arithmetic decides."""
+    scale, count = 1000.25, 2000
+    found = floors(words(count) >> np.uint64(41), 63, scale)
+    start = 40 * np.log(2) * scale
+    edges = np.unique(np.rint(start + np.arange(0, 4, 0.25) * scale)).astype(np.int64)[1:]
+    survival = np.concatenate([[1.0], 2.0**40 * np.exp(-edges / scale), [0.0]])
+    counts = np.bincount(np.searchsorted(edges, found, side="right"), minlength=edges.size + 1)
+    assert found.min() >= np.floor(start) and chi_square(counts, -np.diff(survival)) > ALARM
