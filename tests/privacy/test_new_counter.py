@@ -141,6 +141,9 @@ def test_a_new_counter_is_in_the_tables_and_refuses_what_it_cannot_do():
     names = [name for name, *_ in counter_table.rows(64)]
     assert names.count("flat tree") == 2 and names.count("noise on every prefix") == 1
     cases = [case.name for case in shipped_cases(10, 10)]
-    assert "flat, knorm, T = 8, replace, simulated" in cases and "naive, gaussian, T = 8, zero-out, secure" in cases
+    assert (
+        "flat, knorm, T = 8, replace, simulated" in cases
+        and "naive, gaussian, T = 8, zero-out, secure, vector" in cases
+    )
     with pytest.raises(ValueError, match='The "naive" counter is for Gaussian noise'):
         plan(interval(-1, 1), 8, 1.0, counter="naive")
