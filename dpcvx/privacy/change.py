@@ -191,7 +191,7 @@ class Change(Neighbours):
     def grid_change(self, loss_set: LossSet, norm: int, step: float) -> GridChange:
         if not self._box_is_enough(loss_set):
             return super().grid_change(loss_set, norm, step)
-        units = changed_entries(self._flat_widths, *_box(loss_set), step)
+        units = self._units(loss_set, step)
         moving = [int(w) for w in units if w]
         rounding = len(moving) ** (1 / norm)
         if rounding * step * _COARSE > float(self.change(loss_set, norm)) * _OUTWARD:
@@ -203,10 +203,21 @@ class Change(Neighbours):
         moved = changed_units(units, float(self.norm(norm)), *_box(loss_set), step, norm)
         return GridChange(moved, self.norm(norm).kind, False)
 
+    def _units(self, loss_set: LossSet, step: float) -> Array:
+        """w: how far each entry moves in whole steps of a grid."""
+        return changed_entries(self._flat_widths, *_box(loss_set), step)
+
     def difference_body(self, loss_set: LossSet) -> tuple[str, Array] | None:
+        """The box around all changes, whatever their shape: clipping an entry by itself may leave a smaller body."""
+        if not self._box_is_enough(loss_set):
+            return super().difference_body(loss_set)
         lower, upper = _box(loss_set)
-        half = np.minimum(self._flat_widths * _OUTWARD, upper - lower)
-        return ("box", half) if self._box_is_enough(loss_set) and half.all() else None
+        return "box", np.minimum(self._flat_widths * _OUTWARD, upper - lower)
+
+    def grid_widths(self, loss_set: LossSet, step: float) -> list[int] | None:
+        if not self._box_is_enough(loss_set):
+            return super().grid_widths(loss_set, step)
+        return [int(w) for w in self._units(loss_set, step)]
 
     def feedback_change(self, sizes: Sizes) -> float:
         own = sizes_of(sizes.decision_set, self.set)

@@ -129,7 +129,7 @@ class SumGrounds(Grounds):
         lower, upper = np.array(self.lower), np.array(self.upper)
         units = changed_entries(np.ravel(change.widths(), order="F"), lower, upper, one.step)
         if one.half:
-            return float(np.max(units / np.array(one.half), initial=0.0))  # by entries nothing but a box is clipped to
+            return box_length(units, np.array(one.half))  # by entries nothing but a box is clipped to
         return float(changed_units(units, float(change.norm(self.norm)), lower, upper, one.step, self.norm))
 
     def repeated(self, times: int) -> "SumGrounds":
@@ -208,6 +208,16 @@ class FeedbackGrounds(Grounds):
     @property
     def clipped(self) -> str:
         return "each value to its interval over the loss set, which lies in the box " + self.box
+
+
+def box_length(units: Array, half: Array) -> float:
+    """The norm of whole numbers whose unit ball has these half-widths, in the steps of 1/r of K-norm noise; see `k_norm`."""
+    moving = half > 0
+    if (units[~moving] > 0).any():
+        return math.inf
+    r = 2 * int(moving.sum())
+    levels = [-(-r * int(w) // int(h)) for w, h in zip(units[moving], half[moving], strict=True)]
+    return max(levels, default=0) / max(r, 1)
 
 
 def box_in_words(lower: tuple[float, ...], upper: tuple[float, ...]) -> str:

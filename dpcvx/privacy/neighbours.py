@@ -77,6 +77,10 @@ class Neighbours(ABC):
         """A box or a ball around 0 that holds every change of a clipped loss; see `Shape.difference_body`."""
         return loss_set.recognised.difference_body(from_zero=self.to_zero)
 
+    def grid_widths(self, loss_set: LossSet, step: float) -> list[int] | None:
+        """How far each entry of a clipped loss moves in whole steps of a grid, where that is a box; see `difference_body`."""
+        return loss_set.recognised.grid_widths(step, from_zero=self.to_zero)
+
     # feedback
 
     @abstractmethod

@@ -49,8 +49,9 @@ class Plan:
     def source(self, size: int, rng: np.random.Generator | None = None) -> Source:
         """The noise for releases of `size` entries: secure, or simulated by a generator."""
         allowed = self.epsilon if self.rho is None else self.rho
+        moved = self.law.distance(self.moved, self.sensitivity.units)
         return noise_source(
-            self.law, size, rng, count=self.touches, moved=self.moved, allowed=allowed, sampler=self.sampler
+            self.law, size, rng, count=self.touches, moved=moved, allowed=allowed, sampler=self.sampler
         )
 
     def deviation(self, items: int) -> float:
@@ -103,7 +104,9 @@ def plan(
         epsilon: > 0; delta: in [0, 1).
         counter: "tree", "smooth" or "toeplitz"; by default "smooth" for delta = 0 and "toeplitz" otherwise (above 2^24
             rounds whichever of the two has less noise).
-        noise: "laplace", "gaussian" or "knorm" (simulation only); by default by delta.
+        noise: "laplace", "gaussian" or "knorm" (boxes; balls in simulation only); by default "gaussian" for delta > 0,
+            and otherwise "knorm" where that has less deviation than "laplace", for boxes from 3 entries on; for
+            counter="tree" always "laplace".
         neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
         calibration: "exact", or "paper" for the scale in the paper, whose plan states the epsilon that it really gives.
@@ -127,9 +130,18 @@ def plan(
         calibration == "paper",
         sampler,
     )
-    law = LAWS[noise] if noise else next(law for law in LAWS.values() if law.accepts(delta))
-    counters = [COUNTERS[counter]] if counter else _unnamed(wish, law)
-    return min((_calibrated(wish, one, law) for one in counters), key=lambda p: p.prefix_deviation)
+    named = COUNTERS[counter] if counter else None
+    laws = [LAWS[noise]] if noise else _unnamed_laws(wish, named)
+    pairs = [(one, law) for law in laws for one in ([named] if named else _unnamed(wish, law))]
+    return min((_calibrated(wish, *pair) for pair in pairs), key=lambda p: p.prefix_deviation)
+
+
+def _unnamed_laws(wish: Wish, counter: type[Counter] | None) -> list[type[Law]]:
+    """The laws to choose from where none is named: for the counter and the scale of the paper its own."""
+    found = [law for law in LAWS.values() if law.accepts(wish.delta) and law.suits(wish.neighbours, wish.loss_set)]
+    if wish.paper or (counter is not None and counter.in_paper):
+        found = [law for law in found if law.in_paper]
+    return [law for law in found if counter is None or counter.refusal(law) is None] or found
 
 
 def _unnamed(wish: Wish, law: type[Law]) -> list[type[Counter]]:
@@ -169,7 +181,7 @@ def _to_hide(wish: Wish, counter: type[Counter], law: type[Law], touches: int) -
     """What the noise must hide, on a grid that holds losses and noise, and the sensitivity of one rounded loss."""
     Y, people = wish.loss_set, wish.rounds_per_person
     relation, largest = wish.neighbours, wish.neighbours.largest(Y)
-    noise = float(relation.change(Y, law.norm)) * people * law.per_unit(touches, wish.epsilon, wish.delta)
+    noise = law.reach(relation, Y) * people * law.per_unit(touches, wish.epsilon, wish.delta)
     fine = relation.fine_step(Y, law.norm, counter.roundings(wish.horizon))
     grid = choose_grid(Y, wish.horizon, noise, largest=largest, fine=fine)
     one = sensitivity(Y, law.norm, relation, grid)

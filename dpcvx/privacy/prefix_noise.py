@@ -21,7 +21,10 @@ class PrefixNoise:
     constant: bool
 
     def log_moment(self, s: float) -> float:
-        """log E exp(s z) of one coordinate z, where coordinates are independent; infinite where it is not known."""
+        """log E exp(s z) of one coordinate z, or what may stand for it in the mean of a maximum of some <Z, v>.
+
+        Coordinates are independent, or independent given a level of the noise, see `k_norm`; infinite where neither is.
+        """
         return self.terms * self.law.log_moment(s)
 
     @property

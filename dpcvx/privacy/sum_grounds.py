@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.privacy.clipping import Clipping
-from dpcvx.privacy.grounds import Hidden, SumGrounds
+from dpcvx.privacy.grounds import Hidden, SumGrounds, box_length
 from dpcvx.privacy.noise import KNorm
 from dpcvx.privacy.plan import Plan
 from dpcvx.sets import LossSet
@@ -50,7 +50,7 @@ def _hidden(plan: Plan, clipping: Clipping) -> Hidden:
         if law.body == "ball":
             replaced, zeroed = (moved / half.min() for moved in _named(plan, clipping, 2))
         else:
-            replaced, zeroed = (float(np.max(w / half, initial=0.0)) for w in _by_entry(plan, clipping))
+            replaced, zeroed = (box_length(w, half) for w in _by_entry(plan, clipping))
         return Hidden(step, 1.0, replaced, zeroed, half=tuple(half.tolist()))
     Y, counter = clipping.loss_set, plan.counter
     largest = clipping.neighbours.largest(Y) / step + 1

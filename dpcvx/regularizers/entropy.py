@@ -84,7 +84,8 @@ class Entropy(Regularizer):
         total = self.decision_set.recognised.softmax_total
         if total is None:
             return float("inf")
-        # E (S/eta) log mean exp(-eta Z_i) <= (S/eta) log E exp(-eta Z_1), by Jensen's inequality
+        # E (S/eta) log mean exp(-eta Z_i) <= (S/eta) max log E exp(-eta Z_i), by Jensen's inequality; given a level of
+        # the noise where its coordinates depend on each other by that alone, and then the mean over levels is taken
         return total / learning_rate * noise.log_moment(learning_rate)
 
     @cached_property

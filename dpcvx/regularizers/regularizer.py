@@ -26,7 +26,7 @@ class Noise(Protocol):
     def deviation(self) -> float: ...
 
     def log_moment(self, s: float) -> float:
-        """log E exp(s z)."""
+        """log E exp(s z), or an s^2 v/2 such that given some v' of mean v it is at most s^2 v'/2."""
 
 
 @runtime_checkable

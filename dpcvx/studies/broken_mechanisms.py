@@ -32,7 +32,7 @@ class BrokenSums(PrivateSums):
 
 
 def _scaled(right: Plan, factor: float) -> Plan:
-    return replace(right, law=right.law.scaled(factor))
+    return replace(right, law=replace(right.law, scale=right.law.scale * factor))
 
 
 def _counting(right: Plan, counter: type[Counter]) -> Plan:

@@ -30,7 +30,7 @@ class ShortSensitivity(PrivateSums):
 
     def planned(self, horizon: int) -> Plan:
         right = super().planned(horizon)
-        return replace(right, law=right.law.scaled(0.999))
+        return replace(right, law=replace(right.law, scale=right.law.scale * 0.999))
 
 
 class LowBitShown(PrivateSums):

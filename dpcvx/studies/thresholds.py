@@ -19,16 +19,11 @@ _SEARCHED = (1e-6, 500.0)  # epsilons between which `free_epsilon` looks
 
 
 def mean_maximum(decision_set: DecisionSet, noise: PrefixNoise, seed: int = 0) -> float:
-    """E max <Z, x> over the set by Monte Carlo, for the worst prefix of a counter with independent coordinates."""
+    """E max <Z, x> over the set by Monte Carlo, for the worst prefix of a counter."""
     rng = stream(seed, "mean_maximum")
-    shape = (_DRAWS, *decision_set.shape)
-    if noise.law.name == "Laplace":
-        draws = sum(rng.laplace(0.0, noise.law.scale, shape) for _ in range(noise.terms))
-    elif noise.gaussian:
-        draws = rng.normal(0.0, noise.deviation, shape)
-    else:
-        raise ValueError(f"The coordinates of {noise.law.name} noise are not independent; no maximum is drawn for it.")
-    return float(np.mean(decision_set.support(draws)))
+    shape = (_DRAWS, decision_set.size)
+    draws = sum(noise.law.simulate(rng, shape) for _ in range(noise.terms))
+    return float(np.mean(decision_set.support(decision_set.unflatten(np.asarray(draws)))))
 
 
 def crossing(price: Callable[[float], float], learning: float, searched: tuple[float, float]) -> float:

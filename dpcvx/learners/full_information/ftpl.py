@@ -9,8 +9,8 @@ The action minimises <L + Z, x>, L + Z the released sum. A Gaussian part of devi
 
 The counter's own Gaussian noise counts toward s; what it lacks is added as padding, one Gaussian vector g times what is
 missing, drawn once for an epoch. Against oblivious losses only the law of the noise at each time matters, and padding
-is independent of the losses, so it costs no privacy. Laplace noise counts nothing toward s: conditional on it the same
-proof holds with the padding alone, and its own mean width is added. So the bound is proved for every counter.
+is independent of the losses, so it costs no privacy. Laplace and K-norm noise count nothing toward s: conditional on it
+the same proof holds with the padding alone, and its own mean width is added. So the bound is proved for every counter.
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,9 @@ Z is symmetric, so E <Z, c> = 0 for every fixed c and the set may be moved. The 
     (max_i Z_i) S               on { x >= 0, sum x = S };  with max(Z_i, 0) where the sum is at most S;
     max over finitely many v of <Z, v>
 
-is certified. Maxima go by E max <= inf_s (1/s) log sum E exp(s Z_i).
+is certified. Maxima go by E max <= inf_s (1/s) log sum E exp(s Z_i). K-norm noise on boxes is independent and uniform
+given its levels: there the right-hand side is a multiple of the root of the variance, and the mean variance bounds its
+mean.
 """
 
 from collections.abc import Callable

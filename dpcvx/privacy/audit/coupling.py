@@ -5,6 +5,7 @@ ignores the values. If privacy rests on the releases alone, all else is the same
 recorded values of the releases give the exact price of what differs between the streams:
 
     Laplace noise of scale b    the sum of |u - u'|_1/b is epsilon;
+    K-norm noise of scale s     the sum of G(u - u')/(s r) is epsilon, see `k_norm`;
     Gaussian noise of sigma     the sum of |u - u'|_2^2/(2 sigma^2) is rho;
     selections and coins        the largest log-ratio of the probabilities is epsilon.
 

@@ -1,8 +1,8 @@
 """Certificates without sampling: what the scale of a counter really gives, from its releases and their density.
 
 Laplace noise: the log density ratio has the supremum (1-norm of the shift of all releases)/scale, which is touches
-times D1 over the scale when one item moves along a diameter. Gaussian noise: one Gaussian release with mu = (2-norm of
-the shift)/sigma, whose delta(epsilon) is exact (Balle and Wang 2018).
+times D1 over the scale when one item moves along a diameter; K-norm noise likewise, in the norm of K. Gaussian noise:
+one Gaussian release with mu = (2-norm of the shift)/sigma, whose delta(epsilon) is exact (Balle and Wang 2018).
 
 The shift is that of losses rounded to the grid, which is all that trees round. A factorisation also rounds its stream
 C x; its plan adds what that may move to the distance that the noise is made for, and these certificates leave it out.
@@ -53,14 +53,14 @@ def certify(make: Maker, *, claim: float, delta: float = 0.0, padding: bool = Fa
     influence = evidence_of(make, padding=padding).influence()
     if not np.isfinite(influence):
         return DensityCertificate(claim, delta, np.inf)
-    one = plan.law.change(max(plan.sensitivity.units, _rounded_distance(mechanism)))
+    one = max(plan.law.change(plan.sensitivity.units), plan.law.length(_rounded_shift(mechanism)))
     spent = plan.law.exact(influence * (one * mechanism.rounds_per_person), delta)
     return DensityCertificate(claim, delta, spent.epsilon, plan.rho, spent.rho)
 
 
-def _rounded_distance(mechanism: Mechanism) -> float:
-    """How far apart the worst neighbouring losses are once clipped and rounded; a right plan says no less."""
+def _rounded_shift(mechanism: Mechanism) -> list[int]:
+    """What the worst neighbouring losses are apart once clipped and rounded; a right plan counts no less."""
     grid, one = mechanism.plan.grid, mechanism.plan.sensitivity
     ends = worst_neighbours(mechanism.loss_set, 1, mechanism.clipping.neighbours, norm=one.norm, step=grid.step)
     first, second = (grid.round(mechanism.clipping.clipped(end[0]), one.toward_zero) for end in ends)
-    return float(np.linalg.norm((first - second).astype(float), one.norm))
+    return [int(entry) for entry in (first - second).ravel()]

@@ -16,7 +16,7 @@ from dpcvx.privacy.noise.sources import (
     noise_source,
 )
 
-# by the name that users give; where none is given, the first that accepts delta
+# by the name that users give
 LAWS: dict[str, type[Law]] = {law.key: law for law in (Laplace, Gaussian, KNorm)}
 
 __all__ = [

@@ -48,6 +48,9 @@ class Gaussian(Law):
         mu = float(shift / self.scale)
         return Spent(gaussian_epsilon(mu, delta), mu * mu / 2)
 
+    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
+        return float(np.linalg.norm(np.array(shift, dtype=float)))
+
     def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
         squares = sum(entry * entry for entry in shift)  # whole numbers add up exactly
         return Price(rho=float(squares / (2 * self.scale**2)))

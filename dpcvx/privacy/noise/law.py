@@ -115,6 +115,16 @@ class Law(ABC):
         """The scale that `count` releases need of which each moves by 1."""
 
     @classmethod
+    def suits(cls, neighbours: Neighbours, loss_set: LossSet) -> bool:
+        """Whether it is looked at where no law is named."""
+        return True
+
+    @classmethod
+    def reach(cls, neighbours: Neighbours, loss_set: LossSet) -> float:
+        """What the scale of a law that moves by 1 is multiplied by, at most, to tell how large its draws are."""
+        return float(neighbours.change(loss_set, cls.norm))
+
+    @classmethod
     def calibrated(cls, releases: Releases, epsilon: float, delta: float) -> Self:
         """The law with the scale at which the releases are (epsilon, delta)-private."""
         return cls.of_scale(cls.per_unit(releases.count, epsilon, delta) * releases.moved * cls.ROUNDED_UP)
@@ -139,6 +149,10 @@ class Law(ABC):
         """What noise on releases that move by `shift`, all together and in the law's norm, costs at delta exactly."""
 
     @abstractmethod
+    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
+        """Of a shift, in the norm of the scale."""
+
+    @abstractmethod
     def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
         """What a release costs of which two neighbouring values are `shift` apart, entry by entry."""
 
@@ -153,6 +167,15 @@ class Law(ABC):
     def change(self, units: float) -> float:
         """How far one loss moves a release in the norm of the scale, given its sensitivity in `norm`."""
         return units
+
+    def distance(self, moved: int | float, units: int | float) -> int | float:
+        """How far one person moves a release in the norm of the scale.
+
+        Args:
+            moved: the same in `norm`.
+            units: how far one loss moves it in `norm`.
+        """
+        return moved
 
     # moments, likelihood and draws
 
@@ -173,7 +196,7 @@ class Law(ABC):
 
     @abstractmethod
     def log_moment(self, s: float) -> float:
-        """log E exp(s z) of one coordinate z; infinite where coordinates depend on each other."""
+        """log E exp(s z) of one coordinate z, or what may stand for it in means of maxima; infinite where none may."""
 
     @abstractmethod
     def summands(self, terms: int, deviation: float) -> tuple["Law", int]:
@@ -237,10 +260,6 @@ class PureLaw(Law):
 
     def exact(self, shift: float, delta: float) -> Spent:
         return Spent(float(shift / self.scale), None)
-
-    @abstractmethod
-    def length(self, shift: Sequence[int] | Sequence[float]) -> float:
-        """Of a shift, in the norm of the density."""
 
     def price(self, shift: Sequence[int] | Sequence[float]) -> Price:
         return Price.of_pure(float(self.length(shift) / self.scale))

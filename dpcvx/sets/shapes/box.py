@@ -51,11 +51,14 @@ class Sides(Shape):
 
     def grid_change(self, p: int, step: float, *, from_zero: bool) -> GridChange:
         """Rounding is monotone: the rounded ends are as far apart as any two rounded points, and nothing is added."""
-        lower, upper = np.rint(self.lower / step), np.rint(self.upper / step)
-        width = np.maximum(np.abs(lower), np.abs(upper)) if from_zero else upper - lower
-        steps = [int(w) for w in width]
+        steps = self.grid_widths(step, from_zero=from_zero)
         units = sum(steps) if p == 1 else math.sqrt(sum(w * w for w in steps)) * (1 + 1e-15)
         return GridChange(units, "exact", False)
+
+    def grid_widths(self, step: float, *, from_zero: bool) -> list[int]:
+        lower, upper = np.rint(self.lower / step), np.rint(self.upper / step)
+        width = np.maximum(np.abs(lower), np.abs(upper)) if from_zero else upper - lower
+        return [int(w) for w in width]
 
     def difference_body(self, *, from_zero: bool) -> tuple[str, Array] | None:
         reach = np.maximum(np.abs(self.lower), np.abs(self.upper)) if from_zero else self.upper - self.lower

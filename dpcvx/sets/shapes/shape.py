@@ -270,6 +270,10 @@ class Shape:
         """
         return None
 
+    def grid_widths(self, step: float, *, from_zero: bool) -> list[int] | None:
+        """Of a box, how far each entry moves once clipped and rounded to multiples of step; None for any other set."""
+        return None
+
     def centered_radius(self, q: float) -> float | None:
         """r where the set is exactly { |l|_q <= r }, otherwise None."""
         return None

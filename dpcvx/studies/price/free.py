@@ -103,10 +103,11 @@ def _full_information(X: DecisionSet, Y: LossSet, horizon: int, delta: float, ne
     assert bound is not None
     if noise is None or not X.dim:
         return (lambda epsilon: 0.0), bound.learning
-    width = mean_maximum(X, noise) / noise.deviation  # epsilon only scales the noise
+    width = mean_maximum(X, noise) / noise.deviation  # epsilon only scales the noise of one law
 
     def price(epsilon: float) -> float:
-        return width * plan(Y, horizon, epsilon, delta, neighbours=neighbours).prefix_deviation
+        same = plan(Y, horizon, epsilon, delta, noise=noise.law.key, neighbours=neighbours)
+        return width * same.prefix_deviation
 
     return price, bound.learning
 
