@@ -211,7 +211,7 @@ class FeedbackGrounds(Grounds):
 
 
 def box_length(units: Array, half: Array) -> float:
-    """The norm of whole numbers whose unit ball has these half-widths, in the steps of 1/r of K-norm noise; see `k_norm`."""
+    """How far whole numbers are from 0 in the norm of a box, in the steps of K-norm noise on it; see `k_norm`."""
     moving = half > 0
     if (units[~moving] > 0).any():
         return math.inf

@@ -78,7 +78,7 @@ class Neighbours(ABC):
         return loss_set.recognised.difference_body(from_zero=self.to_zero)
 
     def grid_widths(self, loss_set: LossSet, step: float) -> list[int] | None:
-        """How far each entry of a clipped loss moves in whole steps of a grid, where that is a box; see `difference_body`."""
+        """How far each entry of a clipped loss moves in whole steps of a grid, where `difference_body` is a box."""
         return loss_set.recognised.grid_widths(step, from_zero=self.to_zero)
 
     # feedback

@@ -50,9 +50,7 @@ class Plan:
         """The noise for releases of `size` entries: secure, or simulated by a generator."""
         allowed = self.epsilon if self.rho is None else self.rho
         moved = self.law.distance(self.moved, self.sensitivity.units)
-        return noise_source(
-            self.law, size, rng, count=self.touches, moved=moved, allowed=allowed, sampler=self.sampler
-        )
+        return noise_source(self.law, size, rng, count=self.touches, moved=moved, allowed=allowed, sampler=self.sampler)
 
     def deviation(self, items: int) -> float:
         """Standard deviation of one coordinate of the prefix of so many items, in the units of the loss."""

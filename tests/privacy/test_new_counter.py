@@ -132,7 +132,7 @@ def test_learners_play_and_prove_their_bounds_on_a_new_counter(key, epsilon, del
                 learner.update(np.full(3, 0.5))
             assert learner.regret_bound.total > 0
             assert COUNTERS[key].name in str(learner.certificate)
-    p = plan(Y, 16, epsilon, delta, counter=key)
+    p = plan(Y, 16, epsilon, delta, counter=key, noise=None if delta else "laplace")
     one = p.sensitivity.value * p.law.per_unit(1, epsilon, delta)  # in units of which the table of counters speaks
     assert p.prefix_deviation == pytest.approx(COUNTERS[key].relative_deviation(16, p.law.norm) * one, rel=1e-6)
 

@@ -65,9 +65,9 @@ class Levels:
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Levels for simulation."""
         if self.spread >= _WIDE:
-            return rng.gamma(self.size + 1, self.spread, shape)
+            return np.asarray(rng.gamma(self.size + 1, self.spread, shape))
         ends = np.cumsum(_weights(self))
-        return np.searchsorted(ends, rng.random(shape) * ends[-1], side="right").astype(float)
+        return np.asarray(np.searchsorted(ends, rng.random(shape) * ends[-1], side="right").astype(float))
 
 
 @lru_cache(maxsize=16)
