@@ -12,7 +12,7 @@ geometric mean being below the mean, sum k^m prod (k + d_j) q^k <= (N+m)! t^(N+m
 
     E k^m <= (N+m)!/N! t^m (1 + e)^2 exp(d/t)/((1 - e)^2 (1 - 2 d/t)).
 
-For a wide t that is all there is to know; for a narrow one the weights are summed up.
+For a wide t that is all there is to know; for a narrow one, or narrow half-widths, the weights are summed up.
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,8 @@ import numpy as np
 from dpcvx.arrays import Array
 
 _WIDE = 64.0  # t from which on the law of the levels is that of Gamma draws but for 1/t of it
+_BLURRED = 1e-3  # share of t from which on d is too much for the bounds
+_MANY = 1e6  # levels times half-widths
 _ALIKE = 1e-6  # relative; half-widths that change no weight by more are one half-width
 _ROUNDED = 1 + 1e-5  # what summing costs, and taking wide entries for infinitely wide ones
 
@@ -51,9 +53,15 @@ class Levels:
         pairs = tuple((float(one), int(count)) for one, count in zip(narrow, counts, strict=True))
         return cls(spread, half.size, pairs, float(ratios.mean()) / 2)
 
+    @property
+    def _is_listed(self) -> bool:
+        """Whether levels are few enough to go through all of them, and it is worth that."""
+        few = self.spread * self.size * max(len(self.narrow), 1) < _MANY
+        return self.spread < _WIDE or (few and self.blur > _BLURRED * self.spread)
+
     def moments(self) -> tuple[float, float]:
         """Upper bounds of E k and E k^2."""
-        if self.spread < _WIDE:
+        if self._is_listed:
             weights = _weights(self)
             k = np.arange(weights.size)
             return float(weights @ k) * _ROUNDED, float(weights @ k**2) * _ROUNDED
@@ -64,7 +72,7 @@ class Levels:
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Levels for simulation."""
-        if self.spread >= _WIDE:
+        if not self._is_listed:
             return np.asarray(rng.gamma(self.size + 1, self.spread, shape))
         ends = np.cumsum(_weights(self))
         return np.asarray(np.searchsorted(ends, rng.random(shape) * ends[-1], side="right").astype(float))
