@@ -108,11 +108,16 @@ def test_the_papers_bandit_noise_has_the_papers_scale():
     assert ball.noise == "vector" and ball._feedback.scale == pytest.approx(math.sqrt(3) / 0.5)  # |Y|_1/epsilon
 
 
-def laplace_width(N, horizon, epsilon, draws=20_000):
-    """E max_i Z_i of the noise on the default prefix, drawn from the certificate's own numbers."""
+def noise_width(N, horizon, epsilon, draws=20_000):
+    """E max_i Z_i of the K-norm noise on the default prefix, drawn from the certificate's own numbers.
+
+    Each term is uniform on a box whose half-widths, 2 for losses in [-1, 1], are multiplied by a Gamma draw.
+    """
     certificate = FTRL(ds.simplex(N), box_losses(N), horizon, epsilon, seed=0).certificate
-    rng = np.random.default_rng(11)
-    noise = sum(rng.laplace(0, certificate.scale, (draws, N)) for _ in range(certificate.terms_per_prefix))
+    rng, terms = np.random.default_rng(11), certificate.terms_per_prefix
+    assert certificate.noise == "K-norm"
+    sizes = rng.gamma(N + 1, certificate.scale, (terms, draws, 1))
+    noise = (sizes * rng.uniform(-2, 2, (terms, draws, N))).sum(axis=0)
     return float(noise.max(axis=1).mean())
 
 
@@ -125,10 +130,8 @@ def test_the_epsilon_of_the_bounds_separates_free_from_not_free():
     threshold = bound_threshold(ds.simplex(N), box_losses(N), "full information", horizon)
     learning = math.sqrt(2 * horizon * math.log(N))
     assert not threshold.vacuous
-    assert (
-        laplace_width(N, horizon, 2 * threshold.epsilon) < learning < laplace_width(N, horizon, threshold.epsilon / 2)
-    )
-    assert laplace_width(N, horizon, threshold.epsilon) == pytest.approx(learning, rel=0.06)
+    assert noise_width(N, horizon, 2 * threshold.epsilon) < learning < noise_width(N, horizon, threshold.epsilon / 2)
+    assert noise_width(N, horizon, threshold.epsilon) == pytest.approx(learning, rel=0.06)
 
 
 @pytest.mark.slow
