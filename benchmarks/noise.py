@@ -3,8 +3,8 @@
 python benchmarks/noise.py            # a few minutes
 python benchmarks/noise.py --quick    # fewer turns
 
-First one draw of the package's own samplers against OpenDP's, then whole rounds of secure learners against the same
-rounds in simulation. Times are those of the processor, taken in turn.
+First one draw of the package's own samplers against OpenDP's, and of K-norm noise against Laplace noise; then whole
+rounds of secure learners against the same rounds in simulation. Times are those of the processor, taken in turn.
 """
 
 import os
@@ -21,7 +21,7 @@ import numpy as np
 
 import decision_sets as ds
 from dpcvx import FTRL, LogBarrierBandit, PrivateBandit
-from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, VectorSource
+from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, SecureSource, VectorSource
 
 SCALE = 6e10  # of ten experts over 2^14 rounds, in units of the grid
 HORIZON = 2**14
@@ -70,6 +70,15 @@ def per_value(turns):
             report(f"{law.name} noise on {size} values, OpenDP / vector", ratio, goal, False)
 
 
+def boxes(turns):
+    """K-norm noise on a box over Laplace noise of the same size, both by our own samplers."""
+    for n in EXPERTS:
+        sources = [VectorSource(law, n) for law in (KNorm(4.0, (2.0**31,) * n), Laplace(4.0 * n * 2.0**31))]
+        k_norm, laplace = (lambda source=one, n=n: source.fresh(1, (n,)) for one in sources)
+        times = max(20, 200_000 // n)
+        report(f"noise on {n} values, K-norm / Laplace", in_turn(k_norm, laplace, (times, times), turns), 3, True)
+
+
 def rounds_of(learner, losses):
     index = 0
 
@@ -115,6 +124,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer turns")
     turns = 3 if parser.parse_args().quick else 9
     per_value(turns)
+    boxes(turns)
     full_information(turns)
     arms(turns)
     print(f"{missed} goals missed")

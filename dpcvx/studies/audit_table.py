@@ -176,6 +176,7 @@ def broken_cases(samples: int) -> Iterator[Case]:
     paper = {"counter": "tree", "calibration": "paper"}
     by_nodes: tuple[tuple[str, type[PrivateSums], LossSet, int, dict[str, str]], ...] = (
         ("half the noise", broken.HalfTheNoise, box, 8, {"counter": "tree"}),
+        ("half the K-norm noise", broken.HalfTheNoise, interval(-1, 1, 3), 8, {"noise": "knorm"}),
         ("radius instead of diameter", broken.RadiusForDiameter, box, 8, {"counter": "tree"}),
         ("natural logarithm", broken.NaturalLogarithm, unit, 8, {"counter": "tree"}),
         ("missing ceiling at T = 5", broken.MissingCeiling, unit, 5, {"counter": "tree"}),
