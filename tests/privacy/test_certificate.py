@@ -250,7 +250,7 @@ def test_named_neighbours_cost_no_more_than_the_certificate_says(name, own, loss
 def test_projected_losses_are_not_said_to_cost_less_for_a_small_change():
     certificate = MADE["projected"]()
     assert certificate.epsilon_for(SMALL) == certificate.epsilon == 1.0
-    large = PrivateSums(simplex_losses(4), 16, 1.0, neighbours=SMALL).certificate  # by entries
+    large = PrivateSums(simplex_losses(4), 16, 1.0, noise="laplace", neighbours=SMALL).certificate  # by entries
     assert large.epsilon_for("replace") == pytest.approx(400, rel=1e-3)
 
 
