@@ -70,6 +70,12 @@ class Cone(ABC):
     def dual_rays(self) -> list[int]:
         """Rows i of one block for which the unit vector e_i lies in the dual cone."""
 
+    def dual_interior(self, y: Array) -> Bools:
+        """Whether each vector (..., size) lies strictly inside the dual cone; a symmetric cone is its own dual."""
+        if not self.symmetric:
+            raise NotImplementedError(f"The {self.name} cone does not say what its dual cone is.")
+        return self.interior(y)
+
     @abstractmethod
     def value(self, s: Array) -> Array:
         """F(s), of shape (...)."""

@@ -42,6 +42,13 @@ class Exponential(Cone):
         w = self._split(safe.reshape(s.shape))[-1]
         return np.asarray((positive & (w > 0)).all(axis=-1))
 
+    def dual_interior(self, y: Array) -> Bools:
+        """The dual cone is the closure of {(u, v, w) : u < 0, -u exp(v/u) <= e w}."""
+        parts = self.blocks(y)
+        signs = np.asarray((parts[..., 0] < 0) & (parts[..., 2] > 0))
+        u, v, w = np.moveaxis(np.where(signs[..., None], parts, np.array([-1.0, 1.0, 1.0])), -1, 0)
+        return np.asarray((signs & (np.log(-u) + v / u < 1 + np.log(w))).all(axis=-1))
+
     def recedes(self, d: Array) -> bool:
         x, y, z = d
         if y == 0:

@@ -54,6 +54,12 @@ class Power(Cone):
         _, w, tau = self._split(safe.reshape(s.shape))
         return np.asarray((positive & (tau > np.abs(w))).all(axis=-1))
 
+    def dual_interior(self, y: Array) -> Bools:
+        """The dual cone is that of (u_i/a_i, w) in the cone."""
+        parts = self.blocks(y).copy()
+        parts[..., :-1] /= self.exponents
+        return self.interior(parts.reshape(y.shape))
+
     def recedes(self, d: Array) -> bool:
         return bool(np.all(d[:-1] >= 0) and d[-1] == 0)
 

@@ -167,6 +167,13 @@ class Product:
             inside &= cone.interior(s[..., rows])
         return inside
 
+    def dual_interior(self, y: Array) -> Bools:
+        """Whether vectors lie strictly inside the dual of the product."""
+        inside = np.ones(y.shape[:-1], dtype=bool)
+        for cone, rows in self:
+            inside &= cone.dual_interior(y[..., rows])
+        return inside
+
     def value(self, s: Array) -> Array:
         total = np.zeros(s.shape[:-1])
         for cone, rows in self:

@@ -22,6 +22,7 @@ from dpcvx.sets.geometry.charts import Chart, Factor
 from dpcvx.sets.geometry.newton import decrement, minimise_joint
 from dpcvx.sets.sparse_rows import entry_bounds
 
+_NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # into the dual cone, in units of the set's width
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
 
@@ -33,6 +34,37 @@ def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) 
     reach = blow_up(chart, nu)
     terms = np.abs(multipliers) @ np.abs(chart.s0) + np.abs(c) @ np.abs(chart.x0)
     return float(middle + multipliers @ chart.s0 + missing * reach + 1e-14 * terms)
+
+
+def bound_by_dual(chart: Chart, nu: float, c: Array, dual: Array) -> float | None:
+    """The bound of max <c, x> that a solver's dual point proves; None where it is too far outside the dual cone."""
+    rise = _rise_by_dual(chart, nu, chart.joint(chart.pull(c)), dual)
+    return None if rise is None else float(c @ chart.x0) + rise + 1e-14 * float(np.abs(c) @ np.abs(chart.x0))
+
+
+def lifted_bound_by_dual(chart: Chart, nu: float, q: Array, dual: Array) -> float | None:
+    """The same for max <q, v> over the lifted set."""
+    rise = _rise_by_dual(chart, nu, chart.pull_lifted(q), dual)
+    return None if rise is None else float(q @ chart.v0) + rise + 1e-14 * float(np.abs(q) @ np.abs(chart.v0))
+
+
+def _rise_by_dual(chart: Chart, nu: float, linear: Array, dual: Array) -> float | None:
+    """A bound of max <linear, z> over the lifted set.
+
+    A point lambda of the dual cone proves <linear, z> <= <lambda, s0> + |r| |z|, r = linear - G'lambda. A solver's may
+    be outside by its rounding, and is moved along -F'(s0), which lies inside and takes nothing from r at the center.
+    """
+    size = float(np.linalg.norm(chart.tangential(linear)))
+    if not np.isfinite(dual).all():
+        return None
+    inward = -chart.cones.gradient(chart.s0)
+    for share in _NUDGES:
+        inside = dual + share * size * inward
+        if chart.cones.dual_interior(inside):
+            missing = float(np.linalg.norm(chart.tangential(linear + chart.gradient_of(inside))))
+            rounding = 1e-14 * float(np.abs(inside) @ np.abs(chart.s0))
+            return float(inside @ chart.s0) + missing * blow_up(chart, nu) + rounding
+    return None
 
 
 def upper_bound(chart: Chart, nu: float, c: Array) -> float:

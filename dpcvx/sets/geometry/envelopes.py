@@ -21,11 +21,12 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.geometry.bounds import lifted_bound
+from dpcvx.sets.geometry.bounds import lifted_bound, lifted_bound_by_dual
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.solvers.cone_program import ConeProgram
 from dpcvx.sets.sparse_rows import EXACT, row_norms
 
+_PROOF = 1e-11  # asked of the cone program, whose dual point is to prove the bound
 _PAIRS = 4_000_000  # products of rows and entries that are looked at for epigraphs
 
 
@@ -101,16 +102,21 @@ def _divided(rows: sparse.csr_array, by: Array) -> sparse.csr_array:
 
 def sum_bound(geometry: Geometry, above: Affine) -> float:
     """A certified upper bound of max sum_i min_k a_ik(v) over the lifted set; every entry has a function."""
-    weights = _weights(geometry, above)
-    slope = np.asarray(weights @ above.slope)
+    weights, dual, reached = _weights(geometry, above)
+    slope, constant = np.asarray(weights @ above.slope), float(weights @ above.value)
     chart = geometry.chart
-    bound = float(weights @ above.value) + lifted_bound(chart, geometry.nu, slope)
+    most = lifted_bound_by_dual(chart, geometry.nu, slope, dual)
+    if most is None or not constant + most <= reached + 1e-8 * abs(reached):
+        most = min(lifted_bound(chart, geometry.nu, slope), np.inf if most is None else most)
     rounding = float(weights @ np.abs(above.value)) + float(weights @ (abs(above.slope) @ np.abs(chart.v0)))
-    return bound + 1e-13 * rounding
+    return constant + most + 1e-13 * rounding
 
 
-def _weights(geometry: Geometry, above: Affine) -> Array:
-    """Weights that make the sum as small as a cone program can; they are nonnegative and sum to 1 for each entry."""
+def _weights(geometry: Geometry, above: Affine) -> tuple[Array, Array, float]:
+    """Weights that make the sum as small as a cone program can, its dual point and the value that it reached.
+
+    The weights are nonnegative and sum to 1 for each entry, whatever the solver says.
+    """
     form, chart = geometry.centered_form, geometry.chart
     at_center = above.value + above.slope @ chart.v0
     size = float(np.abs(at_center).max()) or 1.0
@@ -123,14 +129,17 @@ def _weights(geometry: Geometry, above: Affine) -> Array:
         Product([*form.cones.cones, Nonnegative(count)]),
         sparse.csr_array(sparse.hstack([form.E, sparse.csr_array((form.E.shape[0], entries))])),
         np.zeros(form.E.shape[0]),
+        tolerance=_PROOF,
     )
     answer = program.minimise(np.concatenate([np.zeros(form.A.shape[1]), -np.ones(entries)]))
-    share = np.where(answer.usable, answer.dual[-count:], 0.0)
-    share = np.maximum(np.nan_to_num(share), 0.0)
+    scale = size * form.cones.largest(form.s0) / form.cones.largest(chart.s0)
+    dual = scale * answer.dual[form.E.shape[0] : -count]
+    share = np.maximum(np.nan_to_num(np.where(answer.usable, answer.dual[-count:], 0.0)), 0.0)
     total = np.bincount(above.entry, weights=share, minlength=entries)[above.entry]
     # where the solver says nothing, the function that is least at the center
     least = np.full(entries, np.inf)
     np.minimum.at(least, above.entry, at_center)
     lowest = at_center <= least[above.entry]
     lowest = lowest / np.bincount(above.entry, weights=lowest, minlength=entries)[above.entry]
-    return np.asarray(np.where(total > 0.5, share / np.where(total > 0.5, total, 1.0), lowest))
+    weights = np.where(total > 0.5, share / np.where(total > 0.5, total, 1.0), lowest)
+    return weights, dual, size * float(answer.point[form.A.shape[1] :].sum()) if answer.usable else -np.inf

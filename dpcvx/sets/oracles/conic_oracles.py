@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.sets.geometry.bounds import upper_bound
+from dpcvx.sets.geometry.bounds import bound_by_dual, upper_bound
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.geometry.newton import minimise
@@ -22,6 +22,8 @@ DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrice
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
 _SQUARED = 1e-11  # asked of it for squared distances: a distance of zero is then off by the root of that
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
+_PROOF = 1e-11  # asked of the interior-point method where its dual point is to prove a bound
+_PROVED = 1e-8  # gap between a proved bound and a point, relative to the width of the set, that is small enough
 _POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
 
 
@@ -38,6 +40,11 @@ class ConicOracles:
     def _linear(self) -> ConeProgram:
         f = self._form
         return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_TOLERANCE)
+
+    @cached_property
+    def _proofs(self) -> ConeProgram:
+        f = self._form
+        return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_PROOF)
 
     @cached_property
     def _quadratic(self) -> ConeProgram:
@@ -79,8 +86,24 @@ class ConicOracles:
         return x, share < _POOR and answer.status in ("Solved", "AlmostSolved")
 
     def support_bound(self, c: Array) -> float:
-        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width."""
-        return upper_bound(self._chart, self._geometry.nu, c)
+        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width.
+
+        A cone program proposes a dual point, which proves a bound; where the gap to its own point is too wide, the
+        central path of our barrier is followed instead.
+        """
+        f, chart, nu = self._form, self._chart, self._geometry.nu
+        q = f.P.T @ c
+        size = float(np.abs(q).max(initial=0.0))
+        if size > 0 and chart.dim:
+            answer = self._proofs.minimise(-q / size)
+            if answer.usable:
+                scale = f.cones.largest(f.s0) / f.cones.largest(chart.s0)  # rows of the form over rows of the chart
+                proved = bound_by_dual(chart, nu, c, size * scale * answer.dual[f.E.shape[0] :])
+                reached = float(c @ f.pulled(answer.point)[0])
+                width = float(np.linalg.norm(chart.tangential(chart.joint(chart.pull(c)))))
+                if proved is not None and proved - reached <= _PROVED * width:
+                    return proved
+        return upper_bound(chart, nu, c)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the solvers, which are set up again where they are needed."""

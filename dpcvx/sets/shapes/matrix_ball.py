@@ -71,11 +71,17 @@ class MatrixBall(Shape):
     def radius(self, p: float) -> Measure:
         stretch = self._stretch(p)
         value = float(np.linalg.norm(self.center, p)) + self.scale * float(stretch)
-        return Measure(value, stretch.kind if not self.center.any() else "bound")
+        if stretch.kind == "exact" and not self.center.any():
+            return exact(value)
+        return bound(min(value, super().norm_bound(p)))
 
     def diameter(self, p: float) -> Measure:
         stretch = self._stretch(p)
-        return Measure(2 * self.scale * float(stretch), stretch.kind)
+        value = 2 * self.scale * float(stretch)
+        return exact(value) if stretch.kind == "exact" else bound(min(value, super().diameter(p)))
+
+    def support_bound(self, c: Array) -> float:
+        return float(self.interval(c)[1])
 
     def interval(self, x: Array) -> tuple[Array, Array]:
         values = np.linalg.svd(self._matrices(x), compute_uv=False)

@@ -116,7 +116,7 @@ class NormBall(Shape):
         value = float(np.linalg.norm(self.center, p)) + self._stretch(p)
         if not self.center.any() or p == 1 or (p == self.q and self.is_uniform):
             return exact(value)
-        return bound(min(value, float(np.linalg.norm(corner, p))))
+        return bound(min(value, Shape.norm_bound(self, p)))
 
     def diameter(self, p: float) -> Measure:
         return exact(2 * self._stretch(p))

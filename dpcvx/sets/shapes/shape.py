@@ -19,11 +19,13 @@ from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.geometry import bounds, norms
+from dpcvx.sets.geometry.ellipsoids import EllipsoidBody, ellipsoids_around
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles import enumeration
 from dpcvx.sets.oracles.conic_oracles import ConicOracles
 from dpcvx.sets.oracles.polyhedral_oracles import PolyhedralOracles
+from dpcvx.sets.shapes import outline
 from dpcvx.sets.shapes.measure import Measure, bound
 
 _OUTWARD = 1 + 1e-9  # tolerance of clipping and arithmetic, relative
@@ -172,6 +174,10 @@ class Shape:
             candidates.append(norms.norm_bound(self.geometry, lower, upper, p))
         if p >= 2:
             candidates.append(float(np.linalg.norm(self.geometry.center)) + self.geometry.central_radius)
+        spread = max(0.0, 1 / p - 0.5)
+        candidates += [body.farthest() * self.layout.size**spread * _OUTWARD for body in self._around]
+        if self.geometry.dim <= outline.MOST:
+            return self._from_center.norm_bound(p, min(candidates))
         return min(candidates)
 
     def radius(self, p: float) -> Measure:
@@ -187,20 +193,63 @@ class Shape:
             return bound(box)
         if self.layout.size <= DENSE_LIMIT:
             box = min(box, norms.difference_bound(self.geometry, lower, upper, p))
+        box = min([box, *(2 * body.stretch(p)[0] * _OUTWARD for body in self._around)])
+        if self.geometry.dim <= outline.MOST:
+            return bound(self._differences.norm_bound(p, box))
         moving = int((width > 0).sum())
-        euclidean = min(float(np.linalg.norm(width)), self._rotated_box(), 2 * self.geometry.central_radius)
+        euclidean = min(float(np.linalg.norm(width)), self._rotated_box, 2 * self.geometry.central_radius)
         if p == 2:
             return bound(min(box, euclidean))
         return bound(min(box, euclidean * moving ** max(0.0, 1 / p - 0.5)))
 
+    @cached_property
+    def _around(self) -> list[EllipsoidBody]:
+        """Ellipsoids that hold the set."""
+        return ellipsoids_around(self.geometry)
+
+    @cached_property
     def _rotated_box(self) -> float:
         """The diagonal of the bounding box along the axes of the Dikin ellipsoid at the center."""
         if self.layout.size > 60:
             return np.inf
-        chart = self.geometry.chart
-        axes = np.linalg.svd(chart.push(chart.tangent_basis().T).T, full_matrices=False)[0]
-        low, high = self.interval(axes.T)
+        low, high = self.interval(self._axes)
         return float(np.linalg.norm(high - low))
+
+    @cached_property
+    def _axes(self) -> Array:
+        """The axes of the Dikin ellipsoid at the center, (dim, size)."""
+        return np.linalg.svd(self._directions, full_matrices=False)[0].T
+
+    @cached_property
+    def _differences(self) -> outline.Outline:
+        """All x - x', for few dimensions."""
+
+        def widths(covectors: Array) -> Array:
+            low, high = self.interval(covectors)
+            return np.asarray(np.maximum(high - low, 0.0))
+
+        lower, upper = self.box
+        first, ends = np.eye(self.layout.size), upper - lower
+        covectors, ends = np.concatenate([first, self._axes]), np.concatenate([ends, widths(self._axes)])
+        return outline.Outline(np.zeros(self.layout.size), self._directions, widths, covectors, ends, symmetric=True)
+
+    @cached_property
+    def _from_center(self) -> outline.Outline:
+        """All x, for few dimensions."""
+        center = self.geometry.center
+
+        def heights(covectors: Array) -> Array:
+            return np.array([max(self.support_bound(c) - float(c @ center), 0.0) for c in covectors])
+
+        lower, upper = self.box
+        covectors = np.concatenate([np.eye(self.layout.size), -np.eye(self.layout.size)])
+        ends = np.maximum(np.concatenate([upper - center, center - lower]), 0.0)
+        return outline.Outline(center, self._directions, heights, covectors, ends, symmetric=False)
+
+    @property
+    def _directions(self) -> Array:
+        """The directions of the set, (size, dim), in the scale of the barrier at the center."""
+        return np.asarray(self.geometry.chart.push(self.geometry.chart.tangent_basis().T).T)
 
     def interval(self, x: Array) -> tuple[Array, Array]:
         """[min, max] of <l, x> for x (..., size), a solver's error added outward."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.barriers import Semidefinite
+from dpcvx.sets.geometry.ellipsoids import tangents
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.shape import Facts, Shape
 from dpcvx.sets.shapes.sorted_projection import onto_simplex
-from dpcvx.sets.shapes.tangents import tangents
 
 _OUTWARD = 1 + 1e-12  # arithmetic of a formula
 _SAME = 1e-11  # relative difference of maps that are the same
@@ -78,7 +78,8 @@ class Spectrahedron(Shape):
         """Two orthogonal v v' are sqrt 2 apart, no entry moves by more than 1, and |D|_p^p <= |D|_2^2 |D|_inf^(p-2)."""
         if p >= 2:
             return exact(self.total * (1.0 if np.isinf(p) else 2 ** (1 / p)) * _OUTWARD)
-        return bound(self.total * 2**0.5 * self.order ** (2 / p - 1) * _OUTWARD)
+        value = self.total * 2**0.5 * self.order ** (2 / p - 1) * _OUTWARD
+        return bound(min(value, super().diameter(p)))
 
     def _reaches(self) -> list[float]:
         return [self.total * float(np.sqrt(1 - 1 / self.order)) * _OUTWARD]

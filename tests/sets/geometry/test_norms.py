@@ -87,7 +87,8 @@ def _forced(monkeypatch, factor):
 
     def weights(geometry, above):
         drawn = rng.random(len(above.entry))
-        return factor * drawn / np.bincount(above.entry, weights=drawn)[above.entry]
+        weights = factor * drawn / np.bincount(above.entry, weights=drawn)[above.entry]
+        return weights, np.full(geometry.chart.cones.size, np.nan), -np.inf
 
     monkeypatch.setattr(envelopes, "_weights", weights)
 

@@ -96,6 +96,11 @@ def _general(X):
     return Shape(X.geometry, X.layout)
 
 
+def _slack(measure):
+    """Bounds that are refined until they are within 1 % of the truth may differ by that."""
+    return 1 + (1e-6 if measure.kind == "exact" else 0.0101)
+
+
 def test_every_shape_is_tried_here():
     assert {kind for kind, _ in SETS.values()} == set(SHAPES)
 
@@ -136,9 +141,9 @@ def test_sizes_hold_extreme_points_and_are_no_wider_than_the_general_bounds(reco
     assert np.all(lower >= general.box[0] - 1e-6) and np.all(upper <= general.box[1] + 1e-6)
     for p in NORMS:
         seen = np.linalg.norm(points, p, axis=1).max()
-        assert seen * (1 - 1e-7) <= shape.radius(p) <= general.radius(p) * (1 + 1e-6)
+        assert seen * (1 - 1e-7) <= shape.radius(p) <= general.radius(p) * _slack(shape.radius(p))
         apart = max(np.linalg.norm(a - b, p) for a, b in itertools.combinations(points, 2))
-        assert apart * (1 - 1e-7) <= shape.diameter(p) <= general.diameter(p) * (1 + 1e-6)
+        assert apart * (1 - 1e-7) <= shape.diameter(p) <= general.diameter(p) * _slack(shape.diameter(p))
     low, high = shape.interval(covectors)
     values = covectors @ points.T
     assert np.all(low <= values.min(axis=1) + 1e-9) and np.all(high >= values.max(axis=1) - 1e-9)
