@@ -11,6 +11,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import subprocess
 import sys
 import time
+import warnings
 
 import cvxpy as cp
 import networkx as nx
@@ -18,7 +19,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 import decision_sets
-from dpcvx import FTRL, DecisionSet, LossSet
+from dpcvx import FTRL, DecisionSet, LossSet, SCRiBLe
 from dpcvx.regularizers import Entropy
 from dpcvx.sets.geometry.charts import DenseChart
 from dpcvx.sets.geometry.newton import decrement
@@ -243,6 +244,49 @@ def declarations():
     report(f"seconds to import dpcvx, of which cvxpy takes {min(times['cvxpy']):.2f}", min(times["dpcvx"]), 2.0, True)
 
 
+def log_sum_exps():
+    """24 dimensions, and 94 auxiliaries behind four log-sum-exps."""
+    x = cp.Variable(24)
+    draws = np.random.default_rng(1)
+    blocks = [draws.standard_normal((rows, 24)) for rows in (25, 25, 24, 24)]
+    return DecisionSet(x, [*(cp.log_sum_exp(A @ x) <= 5 for A in blocks), cp.norm_inf(x) <= 3])
+
+
+def power_ball():
+    x = cp.Variable(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # cvxpy says that it writes p as a fraction
+        return DecisionSet(x, [cp.pnorm(x, 3.3) <= 1])
+
+
+def one_norm_ball():
+    x = cp.Variable(400)
+    return DecisionSet(x, [cp.norm1(x) <= 1])
+
+
+def density_matrices():
+    X = cp.Variable((12, 12), symmetric=True)
+    return DecisionSet(X, [X >> 0, cp.trace(X) == 1])
+
+
+def builds():
+    """From a declaration to learners that are ready to play: the sizes of the set are what takes time."""
+    for name, declare in (
+        ("1-norm ball, 400", one_norm_ball),
+        ("3.3-norm ball, 10", power_ball),
+        ("spectrahedron 12", density_matrices),
+        ("log-sum-exps, 24 and 94", log_sum_exps),
+        ("portfolio of 20", lambda: decision_sets.portfolio(20)),
+    ):
+        begun = time.process_time()
+        X = declare()
+        loss = cp.Variable(X.shape)
+        Y = LossSet(loss, [loss >= -1, loss <= 1])
+        FTRL(X, Y, 1000, 1.0, seed=0)
+        SCRiBLe(X, Y, 1000, seed=0)
+        report(f"CPU seconds to declare, build FTRL and SCRiBLe, {name}", time.process_time() - begun, 2.0, True)
+
+
 if __name__ == "__main__":
     dense_rounds()
     diagonal_rounds()
@@ -251,4 +295,5 @@ if __name__ == "__main__":
     entropy()
     portfolio_rounds()
     declarations()
+    builds()
     sys.exit(missed)

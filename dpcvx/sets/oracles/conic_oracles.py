@@ -23,7 +23,7 @@ _TOLERANCE = 1e-8  # asked of the interior-point method, relative
 _SQUARED = 1e-11  # asked of it for squared distances: a distance of zero is then off by the root of that
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
 _PROOF = 1e-11  # asked of the interior-point method where its dual point is to prove a bound
-_PROVED = 1e-8  # gap between a proved bound and a point, relative to the width of the set, that is small enough
+_PROVED = 1e-7  # gap between a proved bound and a point, relative to the width of the set, that is small enough
 _POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
 
 
