@@ -22,7 +22,7 @@ DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrice
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
 _SQUARED = 1e-11  # asked of it for squared distances: a distance of zero is then off by the root of that
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
-_PROOF = 1e-11  # asked of the interior-point method where its dual point is to prove a bound
+_PROOF = 1e-10  # asked of the interior-point method where its dual point is to prove a bound
 _PROVED = 1e-7  # gap between a proved bound and a point, relative to the width of the set, that is small enough
 _POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
 
@@ -86,7 +86,7 @@ class ConicOracles:
         return x, share < _POOR and answer.status in ("Solved", "AlmostSolved")
 
     def support_bound(self, c: Array) -> float:
-        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width.
+        """A certified upper bound of max <c, x>, above it by about 1e-9 of the set's width and never by more than 1e-7.
 
         A cone program proposes a dual point, which proves a bound; where the gap to its own point is too wide, the
         central path of our barrier is followed instead.

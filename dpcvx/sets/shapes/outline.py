@@ -15,7 +15,8 @@ from dpcvx.arrays import Array
 MOST = 6  # dimensions up to which vertices are few enough
 _ENOUGH = 1.01  # ratio of the bound to the norm that some point of the body has
 _CUTS = 16  # for each norm and each dimension
-_AT_ONCE = 4  # cuts before the vertices are found again
+_AT_ONCE = 6  # cuts before the vertices are found again
+_VERTICES = 3000  # at which there is an end to cutting
 _OUTWARD = 1 + 1e-8  # of vertices that Qhull found
 
 
@@ -71,9 +72,11 @@ class Outline:
     def norm_bound(self, p: float, known: float) -> float:
         """An upper bound of the largest p-norm of a point of the body, at most the one that is known already."""
         reached = 0.0
-        for _ in range(_CUTS * self._B.shape[1] // _AT_ONCE):
+        for _ in range(1 + _CUTS * self._B.shape[1] // _AT_ONCE):
             if self._vertices is None or known <= _ENOUGH * reached:
                 return known
+            if len(self._vertices) > _VERTICES:
+                break
             points = self._origin + self._vertices @ self._B.T
             sizes = np.linalg.norm(points, p, axis=1)
             if sizes.max() <= _ENOUGH * reached:

@@ -210,8 +210,8 @@ class Shape:
     @cached_property
     def _rotated_box(self) -> float:
         """The diagonal of the bounding box along the axes of the Dikin ellipsoid at the center."""
-        if self.layout.size > 60:
-            return np.inf
+        if self.layout.size > 60 or self.geometry.chart.size > 100:
+            return np.inf  # two programs for each axis take too long
         low, high = self.interval(self._axes)
         return float(np.linalg.norm(high - low))
 
