@@ -48,17 +48,20 @@ class Entropy(Regularizer):
         if known is not None:
             return X.unflatten(known), None
         batch = c.reshape(-1, X.size)
-        starts = [None] * len(batch) if last is None else [None if np.isnan(one[0]) else one for one in last]
-        found = [self._followed(one, start) for one, start in zip(batch, starts, strict=True)]
-        ends = None if self._newton is None else np.array([end for _, end in found])
-        return X.unflatten(np.array([x for x, _ in found]).reshape(c.shape)), ends
-
-    def _followed(self, c: Array, start: Array | None) -> tuple[Array, Array | None]:
-        """One minimiser and where the next may begin, in numbers; NaN where that is the center."""
         if self._newton is None:
-            return self._solve(c), None
-        found = self._newton.minimise(c, start)
-        return (self._solve(c), np.full(self._newton.size, np.nan)) if found is None else found
+            return X.unflatten(np.array([self._solve(one) for one in batch]).reshape(c.shape)), None
+        starts = np.full((len(batch), self._newton.size), np.nan) if last is None else last
+        points, ends, found = np.empty(batch.shape), np.empty(starts.shape), np.zeros(len(batch), dtype=bool)
+        if last is not None and len(batch) > 1:
+            points, ends, found = self._newton.minimise_together(batch, starts)
+        for i in np.flatnonzero(~found):
+            points[i], ends[i] = self._followed(self._newton, batch[i], starts[i])
+        return X.unflatten(points.reshape(c.shape)), ends
+
+    def _followed(self, newton: EntropyNewton, c: Array, start: Array) -> tuple[Array, Array]:
+        """One minimiser and where the next may begin, in numbers; NaN where that is the center."""
+        found = newton.minimise(c, None if np.isnan(start[0]) else start)
+        return (self._solve(c), np.full(newton.size, np.nan)) if found is None else found
 
     @cached_property
     def _newton(self) -> EntropyNewton | None:

@@ -7,7 +7,7 @@ function does not see, get a little curvature around where they are; it vanishes
 
 The multipliers l of the last step prove how good the answer is. The function f is convex, so with r = f'(z) + G'l
 
-    f(z) - min f <= <r, z - z*> + <l, s>,    |z - z*| at most the size of the polytope,
+    f(z) - min f <= <r, z - z*> - (x - x*)'f''(x - x*)/2 + <l, s>,    f'' >= 1/u for entries up to u,
 
 and where that gap is not tiny, the caller is told so. Entries below 1e-10 count as if x log x went on as its quadratic
 model there, by which f changes by less than 1e-10 each.
@@ -15,8 +15,9 @@ model there, by which f changes by less than 1e-10 each.
 
 import daqp
 import numpy as np
+from scipy.linalg import lapack
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, Bools
 from dpcvx.sets.geometry.bounds import blow_up
 from dpcvx.sets.geometry.geometry import Geometry
 
@@ -25,6 +26,9 @@ _ITERATIONS = 40
 _LEAST = 1e-10  # entry below which x log x goes on as its quadratic model
 _PROXIMAL = 1e-4  # curvature of auxiliary coordinates
 _CLOSE = 1e-7  # length of a step, in the norm of the model, after which the next one changes nothing
+_TOGETHER = 4  # steps of a batch after which its rows go on one by one
+_OUTSIDE = 1e-12  # by which a step may leave the polytope, in units of the slacks at the center
+_TINY = 1e-13  # gap, by which entries are known to 1e-6, that ends the steps
 _GAP = 1e-8  # that the multipliers must prove, relative to the value or to 1
 _FAR = 8.0  # change of the linear part, entry against entry, above which a cone program is faster
 _SHRINK = 0.95  # share of an entry by which it may fall in one step
@@ -43,6 +47,9 @@ class EntropyNewton:
         self._proximal = np.zeros((chart.size, chart.size))
         self._proximal[: chart.auxiliaries, : chart.auxiliaries] = _PROXIMAL * np.eye(chart.auxiliaries)
         self._radius = 2 * blow_up(chart, geometry.nu)
+        shown = self._B[:, chart.auxiliaries :]
+        self._metric = np.linalg.inv(shown.T @ shown)
+        self._largest = float((np.abs(chart.x0) + self._radius * np.linalg.norm(shown, axis=1)).max())
         self._center = np.concatenate([-np.log(np.maximum(chart.x0, _LEAST)), np.zeros(chart.size + len(self._s0))])
         self.size = len(self._center)
 
@@ -71,35 +78,103 @@ class EntropyNewton:
             x, slope = self._at(c, z)
             curve = 1 / np.maximum(x, _LEAST)
             H = (self._B.T * curve) @ self._B + self._proximal
-            active = (loads > 0).astype(np.int32)
-            room = np.maximum(self._s0 - self._G @ z, 0.0)
-            step, _, flag, told = daqp.solve(H, slope, self._G, room, None, active, primal_tol=1e-12, eps_prox=0.0)
-            if flag != 1:
+            found = self._step(H, slope, np.maximum(self._s0 - self._G @ z, 0.0), loads > 0)
+            if found is None:
                 return None
-            loads = np.maximum(told["lam"], 0.0)
+            step, loads = found
             fall = float((-(self._B @ step) * curve).max())
             length = 1.0 if fall <= _SHRINK else _SHRINK / fall
             z = z + length * step
-            if length == 1.0 and step @ (H @ step) <= _CLOSE**2:
+            if length == 1.0 and (self._gap(c, z, loads) <= _TINY or step @ (H @ step) <= _CLOSE**2):
                 break
         if not self._proved(c, z, loads):
             return None
         return self._inside(z), np.concatenate([c, z, loads])
 
+    def _step(self, H: Array, slope: Array, room: Array, active: Bools) -> tuple[Array, Array] | None:
+        """The minimiser d of <slope, d> + d'H d/2 over G d <= room with its multipliers; None where it is not found.
+
+        Where the rows that were active turn out to be those of the minimiser, a linear system is all that it takes.
+        """
+        rows, k = np.flatnonzero(active), len(H)
+        if len(rows) <= k:
+            system = np.zeros((k + len(rows), k + len(rows)))
+            system[:k, :k] = H
+            system[:k, k:], system[k:, :k] = self._G[rows].T, self._G[rows]
+            both, failed = lapack.dgesv(system, np.concatenate([-slope, room[rows]]))[2:]
+            step, loads = both[:k], np.zeros(len(room))
+            loads[rows] = both[k:]
+            if not failed and np.all(loads >= 0) and np.all(self._G @ step <= room + _OUTSIDE):
+                return step, loads
+        marks = active.astype(np.int32)
+        step, _, flag, told = daqp.solve(H, slope, self._G, room, None, marks, primal_tol=1e-12, eps_prox=0.0)
+        return (step, np.maximum(told["lam"], 0.0)) if flag == 1 else None
+
+    def minimise_together(self, c: Array, last: Array) -> tuple[Array, Array, Bools]:
+        """Minimisers (r, n) for linear parts (r, n), where they next may begin, and for which of them this holds.
+
+        Rows of the batch whose active rows of the polytope are the same, and stay it, share their linear algebra. The
+        others are not found here.
+        """
+        n, k = c.shape[1], self._chart.size
+        points, ends, found = np.empty(c.shape), np.full(last.shape, np.nan), np.zeros(len(c), dtype=bool)
+        near = np.flatnonzero(np.ptp(c - last[:, :n], axis=1) <= _FAR)
+        kinds, of = np.unique(last[near, n + k :] > 0, axis=0, return_inverse=True)
+        for kind, active in enumerate(kinds):
+            group = near[of.ravel() == kind]
+            if len(group) == 1 or active.sum() > k:
+                continue
+            z, loads, proved = self._newton_together(c[group], last[group, n : n + k], np.flatnonzero(active))
+            group = group[proved]
+            points[group], found[group] = self._inside(z[proved]), True
+            ends[group] = np.concatenate([c[group], z[proved], loads[proved]], axis=1)
+        return points, ends, found
+
+    def _newton_together(self, c: Array, z: Array, rows: Array) -> tuple[Array, Array, Bools]:
+        """Newton steps from z with these rows active; where they end, the multipliers, and whether that is proved."""
+        r, k = z.shape
+        system = np.zeros((r, k + len(rows), k + len(rows)))
+        system[:, :k, k:], system[:, k:, :k] = self._G[rows].T, self._G[rows]
+        loads, proved = np.zeros((r, len(self._s0))), np.ones(r, dtype=bool)
+        for _ in range(_TOGETHER):
+            x, slope = self._at(c, z)
+            curve = 1 / np.maximum(x, _LEAST)
+            system[:, :k, :k] = (self._B.T * curve[:, None]) @ self._B + self._proximal
+            room = np.maximum(self._s0 - z @ self._G.T, 0.0)
+            try:
+                both = np.linalg.solve(system, np.concatenate([-slope, room[:, rows]], axis=1)[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                return z, loads, np.zeros(r, dtype=bool)
+            step, loads[:, rows] = both[:, :k], both[:, k:]
+            inside = (step @ self._G.T <= room + _OUTSIDE).all(axis=1)
+            fall = (-(step @ self._B.T) * curve).max(axis=1)
+            proved &= inside & (fall <= _SHRINK) & (loads >= 0).all(axis=1)
+            z = z + step
+            small = self._gap(c, z, loads) <= _TINY
+            if np.all(small | ~proved):
+                break
+        return z, loads, proved & small
+
     def _at(self, c: Array, z: Array) -> tuple[Array, Array]:
         """x, and the slope of the function in z."""
-        x = self._x0 + self._B @ z
+        x = self._x0 + z @ self._B.T
         held = np.maximum(x, _LEAST)
         return x, (c + np.log(held) + x / held) @ self._B
 
     def _proved(self, c: Array, z: Array, loads: Array) -> bool:
-        """Whether the multipliers prove a tiny gap."""
-        x, slope = self._at(c, z)
-        left = slope + loads @ self._G
-        gap = float(np.linalg.norm(left)) * self._radius + float(loads @ np.abs(self._s0 - self._G @ z))
-        return gap <= _GAP * max(1.0, abs(float(c @ x)))
+        """Whether the multipliers prove a small gap."""
+        return bool(self._gap(c, z, loads) <= _GAP * max(1.0, abs(float(c @ (self._x0 + self._B @ z)))))
+
+    def _gap(self, c: Array, z: Array, loads: Array) -> Array:
+        """By how much the value at z can be above the least one, as the multipliers prove; on leading axes."""
+        left = self._at(c, z)[1] + loads @ self._G
+        hidden, seen = left[..., : self._chart.auxiliaries], left[..., self._chart.auxiliaries :]
+        # f'' >= 1/u along x, u the largest entry: what is left of its slope in x costs at most u |left|^2/2 there
+        cost = self._largest / 2 * ((seen @ self._metric) * seen).sum(axis=-1)
+        unseen = self._radius * np.sqrt((hidden * hidden).sum(axis=-1))
+        return np.asarray(cost + unseen + (loads * np.abs(self._s0 - z @ self._G.T)).sum(axis=-1))
 
     def _inside(self, z: Array) -> Array:
-        """The point of z, moved toward the center by what rounding took it out."""
-        short = float((self._G @ z / self._s0).max())
-        return self._chart.point(z / max(short, 1.0))
+        """The points of z, moved toward the center by what rounding took them out."""
+        short = (z @ self._G.T / self._s0).max(axis=-1, keepdims=True)
+        return self._chart.point(z / np.maximum(short, 1.0))

@@ -9,7 +9,7 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.sets.geometry.charts.chart import Chart
 from dpcvx.sets.geometry.line_search import line_search_all
-from dpcvx.sets.geometry.newton import FULL, minimise
+from dpcvx.sets.geometry.newton import FULL, decrement, minimise
 from dpcvx.sets.geometry.primal_dual import approach
 
 _ITERATIONS = 60
@@ -28,13 +28,12 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
     z = np.zeros((k, chart.size)) if start is None else start.copy()
     if not chart.dim:
         return z
-    z = _nearer(chart, linear, z)
     if k == 1:
-        cold = start is None and chart.inequalities is None
-        return minimise(chart, covectors[0], None if cold else z[0]).z[None]
+        begin = z[0] if start is not None else None
+        return minimise(chart, covectors[0], _nearer(chart, linear[0], begin)).z[None]
     left = np.full(k, np.inf)
     active = np.arange(k)
-    for _ in range(_ITERATIONS):
+    for iteration in range(_ITERATIONS):
         try:
             factor = chart.factor(z[active])
             gradient = linear[active] + factor.gradient
@@ -42,6 +41,11 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         except np.linalg.LinAlgError:
             break
         left[active] = np.sqrt(np.maximum(-(gradient * step).sum(axis=-1), 0.0))
+        if not iteration and chart.inequalities is not None:
+            far = ~(left <= _FAR)
+            if far.any():
+                z[far] = _close(chart, linear[far])
+                continue
         going = ~(left[active] <= _TOLERANCE)
         active, step = active[going], step[going]
         if not len(active):
@@ -61,18 +65,19 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
     return z
 
 
-def _nearer(chart: Chart, linear: Array, z: Array) -> Array:
-    """Points to begin from: on polytopes those far from their minimisers are replaced by close ones."""
-    G = chart.inequalities
-    if G is None:
+def _nearer(chart: Chart, linear: Array, z: Array | None) -> Array | None:
+    """A point to begin from: on polytopes one that is far from the minimiser is replaced by a close one."""
+    if chart.inequalities is None:
         return z
+    if z is not None and decrement(chart.factor(z), linear)[1] <= _FAR:
+        return z
+    return np.asarray(_close(chart, linear[None])[0])
+
+
+def _close(chart: Chart, linear: Array) -> Array:
+    """Points of a polytope close to the minimisers; the center where rounding prevents that."""
+    assert chart.inequalities is not None
     try:
-        factor = chart.factor(z) if len(z) > 1 else chart.factor(z[0])
-        gradient = linear + factor.gradient
-        left = (gradient * factor.solve(gradient if len(z) > 1 else gradient[0])).sum(axis=-1)
-        far = ~(left <= _FAR**2)
-        if far.any():
-            z[far] = approach(G, chart.s0, linear[far])
+        return approach(chart.inequalities, chart.s0, linear)
     except np.linalg.LinAlgError:
-        z[:] = 0.0
-    return z
+        return np.zeros((len(linear), chart.size))
