@@ -157,10 +157,15 @@ class DenseChart(Chart):
 
     @cached_property
     def _products(self) -> Array | None:
-        """All products of two entries of a row of G, a row each, where they are few."""
+        """All products of two entries of a row of G, the second not after the first, a row each, where they are few."""
         if not self._plain or len(self.G) * self.size**2 > _PRODUCTS:
             return None
-        return np.reshape(self.G[:, :, None] * self.G[:, None, :], (len(self.G), -1))
+        first, second = self._triangle
+        return np.ascontiguousarray(self.G[:, first] * self.G[:, second])
+
+    @cached_property
+    def _triangle(self) -> tuple[Array, Array]:
+        return np.tril_indices(self.size)
 
     def derivatives(self, z: Array) -> tuple[Array, Array]:
         """The gradient and the half-Hessian of F at one point z."""
@@ -172,10 +177,15 @@ class DenseChart(Chart):
         return self.gradient_of(self.cones.gradient(slack)), self.cones.half(slack, self.G)
 
     def hessians(self, slack: Array) -> Array:
-        """Of F in z, for a batch of slacks; on polyhedra the sum of g g'/slack^2, g the rows of G, is one product."""
+        """Of F in z, for a batch of slacks: their lower triangles.
+
+        On polyhedra the sum of g g'/slack^2, g the rows of G, is one product of matrices.
+        """
         if self._products is not None:
             inverse = 1 / slack
-            return np.reshape((inverse * inverse) @ self._products, (*slack.shape[:-1], self.size, self.size))
+            H = np.zeros((*slack.shape[:-1], self.size, self.size))
+            H[..., self._triangle[0], self._triangle[1]] = (inverse * inverse) @ self._products
+            return H
         M = self.cones.half(slack, self.G)
         return np.swapaxes(M, -1, -2) @ M
 
