@@ -1,6 +1,6 @@
 """Coins of any probability that can be computed as precisely as needed, exactly.
 
-A coin shows True where U < p. The first 32 bits of U and floating-point bounds of p decide almost always; where they do
+A coin shows True where U < p. The first 16 bits of U and floating-point bounds of p decide almost always; where they do
 not, more bits are drawn and p is asked for between two integers over a power of 2, until U is on one side.
 """
 
@@ -12,13 +12,13 @@ import numpy as np
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array, Bools
 from dpcvx.privacy.samplers.brackets import exponential
-from dpcvx.privacy.samplers.entropy import extended, half_words
+from dpcvx.privacy.samplers.entropy import extended, quarter_words
 from dpcvx.privacy.samplers.floating import check_platform
 
 # of a number of bits: two integers with p 2^bits between them, at most a few apart
 Bracket = Callable[[int], tuple[int, int]]
 
-_BITS = 32
+_BITS = 16
 _EXPONENTIAL = 2.0**-46
 
 
@@ -37,9 +37,9 @@ def coins(low: Array, high: Array, bracket: Callable[[int, int], tuple[int, int]
         raise ValueError("The bounds of a probability must be numbers, the lower one first.")
     if low.size and float(low.max()) > 1:
         raise ValueError(f"A probability of at least {float(low.max())!r} is above 1: a coin cannot have it.")
-    word = half_words(low.size)
+    word = quarter_words(low.size)
     x = word.astype(np.float64)
-    x *= 2.0**-_BITS  # exact: U is between it and the next multiple of 2^-32
+    x *= 2.0**-_BITS  # exact: U is between it and the next multiple of 2^-16
     shown: Bools = x + 2.0**-_BITS <= low
     for i in np.flatnonzero((x < high) > shown):
         shown[i] = is_below(int(word[i]), _BITS, lambda bits, i=int(i): bracket(i, bits))  # type: ignore[misc]

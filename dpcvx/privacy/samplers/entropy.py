@@ -24,6 +24,11 @@ def half_words(count: int) -> Array:
     return np.frombuffer(_random_bytes(4 * count), dtype=np.uint32)
 
 
+def quarter_words(count: int) -> Array:
+    """So many independent uniform 16-bit words."""
+    return np.frombuffer(_random_bytes(2 * count), dtype=np.uint16)
+
+
 def extended(head: int, bits: int) -> tuple[int, int]:
     """The first `bits` bits of a binary fraction with 64 more behind them, and how many these are."""
     return (head << WORD) | int.from_bytes(_random_bytes(8), "big"), bits + WORD
