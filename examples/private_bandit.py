@@ -21,6 +21,8 @@ rng = np.random.default_rng(0)
 congestion = rng.uniform(0.3, 0.9, X.size)
 costs = np.clip(congestion + 0.2 * rng.standard_normal((rounds, X.size)), 0, 1)
 
+# costs outside Y would be clipped without a word: look at past ones, which need no protection
+print(Y.check(costs[:300]).sentence)
 driver = dpcvx.PrivateBandit(dpcvx.SCRiBLe(X, Y, horizon=rounds, play="vertices"), epsilon=1.0)
 paid = 0.0
 for now in costs:

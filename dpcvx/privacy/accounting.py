@@ -6,17 +6,27 @@ from typing import Any
 
 from scipy.special import expit
 
-
-def gaussian_event(multiplier: float) -> Any:
-    """Gaussian noise of so many times the sensitivity."""
-    return _events().GaussianDpEvent(multiplier)
+RELATIONS = ("ADD_OR_REMOVE_ONE", "REPLACE_ONE", "REPLACE_SPECIAL")  # in that package's words
 
 
-def pure_event(epsilon: float) -> Any:
+def gaussian_event(mu: float, relation: str) -> Any:
+    """Gaussian noise where the sensitivity is mu deviations.
+
+    Under REPLACE_ONE that package takes one record out and puts another in, and so counts twice the sensitivity.
+    """
+    return _events().GaussianDpEvent((2 if relation == "REPLACE_ONE" else 1) / mu)
+
+
+def pure_event(epsilon: float, relation: str) -> Any:
     """Whatever is (epsilon, 0)-private, at its worst: randomised response between two answers.
 
     It is told by the probability with which a fair coin is tossed instead of the truth.
+
+    Raises:
+        ValueError: where the relation is one under which that package takes randomised response for something else.
     """
+    if relation != "REPLACE_ONE":
+        raise ValueError(f"Pure privacy is an event of dp-accounting under REPLACE_ONE only, not under {relation}.")
     return _events().RandomizedResponseDpEvent(2 * float(expit(-epsilon)), 2)
 
 
@@ -47,3 +57,14 @@ def _events() -> ModuleType:
         raise ImportError("dp-accounting is not installed; pip install 'dpcvx[accounting]' brings it.") from error
     found: ModuleType = dp_event
     return found
+
+
+def checked_relation(relation: str) -> str:
+    """The name of a relation.
+
+    Raises:
+        ValueError: where that package has none of that name.
+    """
+    if relation not in RELATIONS:
+        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}.")
+    return relation

@@ -168,26 +168,28 @@ class Certificate:
             return None
         return integer_slack(self.grounds.numbers * self.rounds_per_person, self.scale / self.grid)
 
-    def to_dp_accounting(self) -> Any:
+    def to_dp_accounting(self, relation: str = "REPLACE_ONE") -> Any:
         """The claim as an event of dp-accounting, which has to be installed (`pip install 'dpcvx[accounting]'`).
 
-        Sensitivity counts the neighbouring relation already: keep the account under REPLACE_SPECIAL, where that package
-        takes it as it is.
+        Args:
+            relation: of the account to which the event goes. What one person changes is in the event already; but that
+                package prices an event by the relation of the account, so one that was made for another is wrong there.
 
         Raises:
             ImportError: where the package is not installed.
             ValueError: where that package has no such event.
         """
+        accounting.checked_relation(relation)
         if math.isinf(self.epsilon):
             return accounting.unprotected_event()
         if self.rho is not None:
             exact = self.gaussian_slack
             if exact is None or exact > 1e-6 or not self.rho:
                 return accounting.zcdp_event(self.rho)
-            return accounting.gaussian_event(1 / math.sqrt(2 * self.rho))
+            return accounting.gaussian_event(math.sqrt(2 * self.rho), relation)
         if self.delta > 0:
             raise ValueError("dp-accounting has no event for (epsilon, delta) without rho.")
-        return accounting.pure_event(self.epsilon)
+        return accounting.pure_event(self.epsilon, relation)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, of plain values: numbers, texts, lists, with infinity as None, and the number of the schema."""

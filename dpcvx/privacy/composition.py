@@ -54,9 +54,9 @@ class Composition:
             "parts": [part.to_dict() for part in self.parts],
         }
 
-    def to_dp_accounting(self) -> Any:
+    def to_dp_accounting(self, relation: str = "REPLACE_ONE") -> Any:
         """The composition as an event of dp-accounting; see `Certificate.to_dp_accounting`."""
-        return composed_event(part.to_dp_accounting() for part in self.parts)
+        return composed_event(part.to_dp_accounting(relation) for part in self.parts)
 
     def rows(self) -> list[tuple[str, str]]:
         """The claim and its parts, line by line: what about, and words."""

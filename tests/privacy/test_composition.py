@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from dataclasses import replace
 
 import cvxpy as cp
@@ -171,19 +172,36 @@ def test_a_composition_tells_of_itself(Y):
 
 
 def test_dp_accounting_finds_the_same(Y):
-    """Its own Gaussian curve and its losses of randomised response, discretised to 1e-4 upwards."""
+    """Its accountant, whose losses are rounded up to 1/500, on the events; the teeth: the relation is not another."""
     reason = "dp-accounting is an extra: pip install 'dpcvx[accounting]'"
     accounting = pytest.importorskip("dp_accounting", reason=reason)
-    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason=reason)
-    event = compose(gaussian(Y)).to_dp_accounting().events[0]
-    own = pld.from_gaussian_mechanism(event.noise_multiplier).self_compose(8)
-    assert own.get_epsilon_for_delta(1e-6) == pytest.approx(compose([gaussian(Y)] * 8, delta=1e-6).epsilon, rel=1e-2)
-    event = pure(Y, 0.1).to_dp_accounting()
-    own = pld.from_randomized_response(event.noise_parameter, event.num_buckets).self_compose(30)
-    assert own.get_epsilon_for_delta(1e-6) == pytest.approx(composed_epsilon([0.1] * 30, 0.0, 1e-6), rel=1e-2)
+    pld = pytest.importorskip("dp_accounting.pld", reason=reason)
+
+    def epsilon(together, relation="REPLACE_ONE", of=None):
+        accountant = pld.PLDAccountant(getattr(accounting.NeighboringRelation, relation), 2e-3)
+        accountant.compose(together.to_dp_accounting(of or relation))
+        return accountant.get_epsilon(1e-6)
+
+    eight = compose([gaussian(Y)] * 8, delta=1e-6)
+    for together in (eight, compose([pure(Y, 0.1)] * 30, delta=1e-6), compose(gaussian(Y), [pure(Y, 0.1)] * 5)):
+        found = epsilon(together)
+        assert together.epsilon * (1 - 1e-4) <= found <= 1.05 * together.epsilon
+    for relation in ("ADD_OR_REMOVE_ONE", "REPLACE_SPECIAL"):
+        assert epsilon(eight, relation) == pytest.approx(eight.epsilon, rel=1e-2)
+        assert epsilon(eight, relation, of="REPLACE_ONE") < 0.6 * eight.epsilon
+        with pytest.raises(ValueError, match="under REPLACE_ONE only"):
+            pure(Y, 0.1).to_dp_accounting(relation)
     assert isinstance(replace(gaussian(Y), grounds=None).to_dp_accounting(), accounting.ZCDpEvent)
     with pytest.raises(ValueError, match="no event"):
         replace(gaussian(Y), rho=None).to_dp_accounting()
+    with pytest.raises(ValueError, match="relation must be one of"):
+        pure(Y, 0.1).to_dp_accounting("replace")
+
+
+def test_without_dp_accounting_a_sentence_says_how_to_get_it(Y, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ImportError, match=r"dp-accounting is not installed; pip install 'dpcvx\[accounting\]'"):
+        pure(Y, 0.1).to_dp_accounting()
 
 
 def test_losses_that_are_drawn_agree_with_the_composition():
