@@ -36,8 +36,10 @@ from dpcvx.privacy.sensitivity import changed_entries, changed_units
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.shapes import GridChange, Measure
 from dpcvx.sets.sizes import Sizes, sizes_of
+from dpcvx.sets.words import constraint_in_words
 
 _OUTWARD = 1 + 1e-9  # of certified sizes, relative
+_LONG = 200  # characters of a constraint in words
 _FINE = 2.0**-10  # what rounding may cost, relative to the change, where 64 bits allow it
 _COARSE = 8  # times what rounding may move is what a change must be at least
 
@@ -72,7 +74,9 @@ class Change(Neighbours):
         *,
         name: str | None = None,
     ) -> None:
-        self.set = LossSet(variable, constraints, name=name or "change")
+        written = list(constraints) if isinstance(constraints, Iterable) else constraints
+        self.set = LossSet(variable, written, name=name or "change")
+        self._written = tuple(constraint_in_words(one) for one in written)
         self.name, self.replace = self.set.name, bool(replace)
         self.variable, self.shape, self.size = variable, self.set.shape, self.set.size
         if self.replace and not self.set.dim:
@@ -256,8 +260,9 @@ class Change(Neighbours):
         """The constraints as they were written; a variable without a name of its own is called d, or c if replaced."""
         name = self.variable.name()
         called = ("c" if self.replace else "d") if re.fullmatch(r"var\d+", name) else name
-        texts = (re.sub(r"Promote\(([^,()]+), \([^()]*\)\)", r"\1", text) for text in self.set.declared)
-        return tuple(re.sub(rf"\b{re.escape(name)}\b", called, text) for text in texts)
+        texts = (*self._written, *self.set.declared[len(self._written) :])  # and the attributes of the variable
+        said = (re.sub(rf"\b{re.escape(name)}\b", called, text) for text in texts)
+        return tuple(text if len(text) <= _LONG else f"{text[:_LONG]}..." for text in said)
 
     @property
     def fingerprint(self) -> str:

@@ -301,3 +301,11 @@ def test_bandits_never_understate_another_change():
         change = KINDS[kind](4)
         truth = max(change.reach(x) for x in points) / max(SMALL.reach(x) for x in points)
         assert truth * (1 - 1e-6) <= certificate.epsilon_for(change) <= 3 * truth
+
+
+def test_a_declared_change_is_told_in_plain_words(rerouted):
+    """The same in every process: no numbers of cvxpy's variables and parameters, no matrices."""
+    assert rerouted.declared == ("0.0 <= c", "(matrix) @ c == (vector)")
+    shift, limit = cp.Variable(3, name="shift"), cp.Parameter(value=0.25)
+    told = dpcvx.Change(shift, [cp.norm1(shift) <= limit, cp.sum(shift) == 0]).declared
+    assert told == ("norm1(shift) <= 0.25", "sum(shift) == 0.0")
