@@ -10,11 +10,31 @@ keeps its accuracy close to the boundary, where H itself loses it. Slacks carry 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
+
+
+@dataclass(frozen=True)
+class Face:
+    """The face { s : <normal, s> = 0 } of a cone, which a vector of the dual cone exposes.
+
+    Attributes:
+        normal: the exposing vector (block,).
+        zero: rows (p, block) that vanish on the face.
+        onto: rows (q, block) that map the face one to one onto a smaller cone.
+        least: how far the normal is from exposing a larger face: its least eigenvalue, or what stands for it.
+        cone: that smaller cone; None where it says that every row is nonnegative.
+    """
+
+    normal: Array
+    zero: Array
+    onto: Array
+    least: float
+    cone: "Cone | None" = None
 
 
 class Cone(ABC):
@@ -75,6 +95,23 @@ class Cone(ABC):
         if not self.symmetric:
             raise NotImplementedError(f"The {self.name} cone does not say what its dual cone is.")
         return self.interior(y)
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        """The face of one block (block,) that the vector of the dual cone closest to z exposes.
+
+        Args:
+            z: a vector of the dual cone up to rounding.
+            blur: what counts as 0 in it.
+
+        Returns:
+            The face with its normal, the vector close to z that exposes it exactly; None where z is 0 or where the cone
+            does not know its faces.
+        """
+        return None
+
+    def common_normal(self, S: Array) -> Array | None:
+        """A vector of the dual cone that vanishes on all columns of S (block, k), where linear algebra finds one."""
+        return None
 
     @abstractmethod
     def value(self, s: Array) -> Array:

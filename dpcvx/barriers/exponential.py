@@ -7,7 +7,8 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.face import origin, orthant, ray
 
 
 class Exponential(Cone):
@@ -62,6 +63,26 @@ class Exponential(Cone):
 
     def dual_rays(self) -> list[int]:
         return [1, 2]
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        # the dual cone is the closure of { (u, v, w) : u < 0, -u exp(v/u - 1) <= w }
+        u, v, w = np.where(np.abs(z) > blur, z, 0.0)
+        if not (u or v or w):
+            return None
+        if u >= 0:
+            normal = np.array([0.0, max(v, 0.0), max(w, 0.0)])
+            least = float(normal[normal > 0].min(initial=np.inf))
+            if w > 0:
+                return ray(normal, np.array([-1.0, 0.0, 0.0]), least)
+            return orthant(normal, [1], {0: -1.0, 2: 1.0}, least)
+        curve = -u * np.exp(min(v / u - 1, 700.0))
+        if w > curve + blur:
+            return origin(np.array([u, v, w]), float(min(w - curve, -u)))
+        across = np.array([-curve * (1 - v / u) / u, -curve / u, 1.0])  # the gradient of w - curve
+        u, v, _ = np.array([u, v, w]) - across * ((w - curve) / (across @ across))
+        at = 1 - v / u  # where y exp(x/y) = z is touched
+        normal = np.array([u, v, -u * np.exp(min(-at, 700.0))])
+        return ray(normal, np.array([at, 1.0, np.exp(min(at, 700.0))]), float(-u))
 
     def value(self, s: Array) -> Array:
         _, y, z, _, w = self._split(s)

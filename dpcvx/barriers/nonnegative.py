@@ -7,7 +7,8 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.face import origin
 
 
 class Nonnegative(Cone):
@@ -36,6 +37,9 @@ class Nonnegative(Cone):
 
     def dual_rays(self) -> list[int]:
         return [0]
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        return origin(z, float(z[0])) if z[0] > blur else None
 
     def value(self, s: Array) -> Array:
         return np.asarray(-np.log(s).sum(axis=-1))

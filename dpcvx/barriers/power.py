@@ -17,7 +17,8 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.face import origin, orthant, ray
 
 
 class Power(Cone):
@@ -70,6 +71,28 @@ class Power(Cone):
 
     def dual_rays(self) -> list[int]:
         return list(range(self.block - 1))
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        # the dual cone is prod (u_i/a_i)^a_i >= |w|
+        a = self.exponents[0]
+        positive = z[:-1] > blur
+        if not positive.any():
+            return None
+        u = np.where(positive, z[:-1], 0.0)
+        least = float(u[positive].min())
+        if not positive.all():
+            free = {int(i): 1.0 for i in np.flatnonzero(~positive)}
+            zero = [*map(int, np.flatnonzero(positive)), len(a)]
+            return orthant(np.append(u, 0.0), zero, free, least)
+        curve = float(np.exp((a * np.log(u / a)).sum()))
+        if abs(z[-1]) <= curve - blur:
+            return origin(z, min(least, curve - abs(float(z[-1]))))
+        sign = float(np.sign(z[-1]))
+        across = np.append(curve * a / u, -1.0)  # the gradient of curve - |w|
+        u = np.maximum(u - across[:-1] * ((curve - abs(z[-1])) / (across @ across)), u / 2)
+        w = sign * float(np.exp((a * np.log(u / a)).sum()))
+        touched = a / u
+        return ray(np.append(u, w), np.append(touched, -np.sign(w) * np.exp((a * np.log(touched)).sum())), least)
 
     def value(self, s: Array) -> Array:
         u, w, tau = self._split(s)

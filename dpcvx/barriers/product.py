@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,25 @@ class Product:
             freed.extend(range(span.start, span.stop))
             remaining.extend(span.start + i for i in left)
         return RunOff(tuple(freed), tuple(remaining))
+
+    def exposed(self, z: Array, blur: float) -> list[tuple[slice, Face]]:
+        """The faces that a vector of the dual cone exposes, with the rows of their blocks; blocks at 0 are left out."""
+        return [
+            (rows, face)
+            for stack, k, rows, own in self._touched(np.arange(self.size), z)
+            if np.any(np.abs(own) > blur) and (face := stack.take([k]).exposed(own, blur)) is not None
+        ]
+
+    def common_normals(self, S: Array) -> Array:
+        """A vector of the dual cone that vanishes on all columns of S (size, k) as far as linear algebra finds one."""
+        z = np.zeros(self.size)
+        for stack, k, rows, _ in self._touched(np.arange(self.size), z):
+            if stack.is_polyhedral:
+                continue
+            found = stack.take([k]).common_normal(S[rows])
+            if found is not None:
+                z[rows] = found
+        return z
 
     def _touched(self, rows: Array, values: Array) -> list[tuple[Cone, int, slice, Array]]:
         """Each block that holds one of the rows: stack, number in the stack, rows, and its part of the direction."""

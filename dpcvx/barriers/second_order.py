@@ -8,7 +8,8 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.face import origin, ray
 from dpcvx.barriers.nonnegative import Nonnegative
 
 
@@ -53,6 +54,17 @@ class SecondOrder(Cone):
 
     def dual_rays(self) -> list[int]:
         return [0]
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        norm = float(np.linalg.norm(z[1:]))
+        low, high = z[0] - norm, z[0] + norm  # its eigenvalues
+        if high <= blur:
+            return None
+        if low > blur:
+            return origin(z, float(low))
+        mean = high / 2
+        normal = np.concatenate([[mean], z[1:] * (mean / norm)])
+        return ray(normal, np.concatenate([[mean], -normal[1:]]), float(high))
 
     def value(self, s: Array) -> Array:
         return np.asarray(-np.log(self._split(s)[2]).sum(axis=-1))

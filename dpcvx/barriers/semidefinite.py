@@ -10,7 +10,8 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone
+from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.face import origin
 from dpcvx.barriers.nonnegative import Nonnegative
 
 
@@ -56,6 +57,36 @@ class Semidefinite(Cone):
 
     def dual_rays(self) -> list[int]:
         return [int(i) for i in np.flatnonzero(self._row == self._column)]
+
+    def exposed(self, z: Array, blur: float) -> Face | None:
+        values, vectors = np.linalg.eigh(self.matrix(z))
+        left = int((values <= blur).sum())
+        if left == self.order:
+            return None
+        V, U = vectors[:, :left], vectors[:, left:]  # of the face, and across it
+        normal = self.vector((U * values[left:]) @ U.T)
+        if not left:
+            return origin(normal, float(values[0]))
+        turned = self.vector(self._basis(vectors))  # (block, block): row i, j is <v_i v_j', S>
+        inside = (self._row < left) & (self._column < left)
+        smaller = Semidefinite(1, left) if left > 1 else None
+        return Face(normal, turned[~inside], turned[inside], float(values[left]), smaller)
+
+    def _basis(self, vectors: Array) -> Array:
+        """The symmetric matrices whose inner products with S are the entries of vectors' S vectors, as `vector` has."""
+        first, second = vectors[:, self._row].T, vectors[:, self._column].T
+        products = first[:, :, None] * second[:, None, :]
+        return np.asarray((products + np.swapaxes(products, -1, -2)) / 2 * self._weight[:, None, None])
+
+    def common_normal(self, S: Array) -> Array | None:
+        columns = self.matrix(S.T)
+        size = np.linalg.norm(columns, axis=(1, 2))
+        columns = columns[size > 0] / size[size > 0, None, None]
+        if not len(columns):
+            return self.vector(np.eye(self.order))
+        _, values, rows = np.linalg.svd(columns.reshape(-1, self.order), full_matrices=False)
+        idle = rows[values <= 1e-12 * values[0]]
+        return self.vector(idle.T @ idle) if len(idle) else None
 
     def value(self, s: Array) -> Array:
         L = np.linalg.cholesky(self.matrix(self.blocks(s)))

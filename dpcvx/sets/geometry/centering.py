@@ -17,9 +17,11 @@ from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
 from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
 from dpcvx.sets.geometry.charts import Chart, charts_of
+from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
+from dpcvx.sets.geometry.inner_point import inner_point
 from dpcvx.sets.geometry.newton import minimise
-from dpcvx.sets.geometry.phase_one import FLAT, phase_one, strict_point
+from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, phase_one
 from dpcvx.sets.geometry.rays import refuse_rays, without_rays
 
 _RUNAWAYS = 20  # times that auxiliary variables may be found to run off to infinity
@@ -47,13 +49,14 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
     """
     runaways = 0
     while runaways < _RUNAWAYS:
-        deepest = phase_one(conic, names)  # raises where the set is empty
-        if not deepest.is_clear:
-            flat = implicit_equalities(conic)
-            if len(flat):
-                conic = presolve(tighten_rows(conic, flat), names)
+        deepest = phase_one(conic, names)
+        v = deepest.v
+        if not deepest.is_strict:
+            smaller = _reduced(deepest, names)  # raises where the set is empty
+            if smaller is not None:
+                conic = presolve(smaller, names)
                 continue
-        conic, v = strict_point(deepest, names)  # raises where the set is flat
+            v = _inner(deepest, names)
         conic = fold_on_hull(conic, v)
         chart = analytic_center(charts_of(conic), v)
         if chart is not None and not chart.dim:
@@ -62,9 +65,42 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
             return Centered(conic, chart)
-        conic = without_rays(conic, names, variable_name, shape)  # raises where the set is unbounded
+        smaller = without_rays(conic, names, variable_name, shape)  # raises where the set is unbounded
+        if smaller is None:
+            raise DegenerateSetError(
+                f"The set is flat within rounding: {deepest.blame(names)} leave a slack of {deepest.room:.1e} of its "
+                "size, and its analytic center was not found. State the equality, or widen the constraints."
+            )
+        conic = smaller
         runaways += 1
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
+
+
+def _reduced(deepest: Deepest, names: Sequence[str]) -> ConicSet | None:
+    """The same points in a face of the cones; None where no face was found that can be proved to hold them."""
+    conic = deepest.conic
+    if not conic.is_polyhedral:
+        face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names)
+        if face is not None:
+            return face.conic
+    flat = implicit_equalities(conic)
+    if len(flat):
+        return tighten_rows(conic, flat)
+    face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names) if conic.is_polyhedral else None
+    return None if face is None else face.conic
+
+
+def _inner(deepest: Deepest, names: Sequence[str]) -> Array:
+    """A strict point by our own method where the solver found none, or the sentence that both gave up."""
+    v = inner_point(deepest.conic, deepest.v)
+    if v is None or not holds_strictly(deepest.conic, v):
+        raise DegenerateSetError(
+            f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
+            f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
+            "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path-following "
+            "method. State the equality that they imply, or widen them."
+        )
+    return v
 
 
 def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | None:

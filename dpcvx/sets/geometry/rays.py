@@ -16,20 +16,24 @@ from dpcvx.errors import DegenerateSetError, UnboundedSetError
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.rows import describe, free_rows
 from dpcvx.sets.solvers.cone_program import ConeProgram
+from dpcvx.sets.sparse_rows import row_sizes
 
 
 def refuse_rays(conic: ConicSet, variable_name: str, shape: tuple[int, ...]) -> None:
     """Raise if the set contains a ray: a random linear function sees it almost surely, in one sign or the other."""
-    g = conic.P.T @ np.random.default_rng(0).standard_normal(conic.P.shape[0])
+    unit = row_sizes(conic.P)
+    unit = np.where(unit > 0, unit, 1.0)  # each entry in units of its own
+    g = conic.P.T @ (np.random.default_rng(0).standard_normal(len(unit)) / unit)
     program = _recession(conic)
     for sign in (1.0, -1.0):
         ray = conic.P @ program.minimise(sign * g / np.abs(g).max()).point
-        if np.abs(ray).max() > 1e-6 * np.abs(conic.P).max():
+        if np.abs(ray / unit).max() > 1e-6:
+            ray[np.abs(ray / unit) < 1e-6] = 0.0
             raise UnboundedSetError(*_ray_sentence(ray, variable_name, shape))
 
 
-def without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> ConicSet:
-    """Raise if the set contains a ray; if only auxiliary variables run off, remove what they free."""
+def without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> ConicSet | None:
+    """Raise if the set contains a ray; if only auxiliary variables run off, remove what they free; None if none do."""
     refuse_rays(conic, variable_name, shape)
     program = _recession(conic, conic.P)
     h = np.random.default_rng(1).standard_normal(conic.columns)
@@ -37,9 +41,7 @@ def without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shap
         ray = program.minimise(sign * h).point
         if np.abs(ray).max() > 1e-6:
             return _project_out(conic, ray, names)
-    raise DegenerateSetError(
-        "The set is flat within rounding, or its constraints are too badly scaled: its analytic center was not found."
-    )
+    return None
 
 
 def _recession(conic: ConicSet, fixed: sparse.csr_array | None = None) -> ConeProgram:

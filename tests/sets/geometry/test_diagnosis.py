@@ -174,8 +174,8 @@ CASES = [
     _case(a_point_by_pairs, 0),
     _case(a_point_by_sum, 0),
     _case(a_face_by_sum, 1),
-    _case(a_zero_on_the_diagonal, DegenerateSetError, "X"),
-    _case(a_ball_touching_a_plane, DegenerateSetError, r"x\[0\]"),
+    _case(a_zero_on_the_diagonal, 2),
+    _case(a_ball_touching_a_plane, 0),
     _case(two_balls_apart, EmptySetError, "cannot hold together"),
     _case(slab_1e_6, 2),
     _case(slab_1e_9, DegenerateSetError, r"x\[0\]"),
@@ -197,7 +197,7 @@ CASES = [
     _case(contradicting_bounds, EmptySetError, "contradict each other"),
     _case(a_single_point, 0),
     _case(a_segment, 1),
-    _case(a_flat_exponential, DegenerateSetError, "exp"),
+    _case(a_flat_exponential, 1),
 ]
 
 
