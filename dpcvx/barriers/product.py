@@ -149,7 +149,7 @@ class Product:
         return [
             (rows, face)
             for stack, k, rows, own in self._touched(np.arange(self.size), z)
-            if np.any(np.abs(own) > blur) and (face := stack.take([k]).exposed(own, blur)) is not None
+            if np.any(np.abs(own) * len(own) > blur) and (face := stack.take([k]).exposed(own, blur)) is not None
         ]
 
     def common_normals(self, S: Array) -> Array:

@@ -63,7 +63,7 @@ class Semidefinite(Cone):
         left = int((values <= blur).sum())
         if left == self.order:
             return None
-        V, U = vectors[:, :left], vectors[:, left:]  # of the face, and across it
+        U = vectors[:, left:]  # across the face
         normal = self.vector((U * values[left:]) @ U.T)
         if not left:
             return origin(normal, float(values[0]))

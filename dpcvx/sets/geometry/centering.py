@@ -97,8 +97,8 @@ def _inner(deepest: Deepest, names: Sequence[str]) -> Array:
         raise DegenerateSetError(
             f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
             f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
-            "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path-following "
-            "method. State the equality that they imply, or widen them."
+            "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path of "
+            "barriers. State the equality that they imply, or widen them."
         )
     return v
 

@@ -94,7 +94,7 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
     hull = Hull(conic, v)
     normal = conic.cones.common_normals(np.column_stack([hull.s0, hull.G]))
     if normal.any():
-        return _in_faces(conic, conic.cones.exposed(normal, 0.5), v, 0.0, names)
+        return _in_faces(conic, conic.cones.exposed(normal, 1e-6), v, 0.0, names)
     if not np.isfinite(dual).all() or not dual.any():
         return None
     z = dual / np.abs(dual).max()
@@ -173,12 +173,10 @@ def _in_faces(
     zero = np.concatenate([rows for rows, _ in across])
     level = np.concatenate([values for _, values in across])
     origin = np.concatenate([np.full(len(face.zero), conic.source[rows.start]) for rows, face in faces])
+    touched = np.concatenate([conic.source[rows] for rows, _ in faces])
     E, e, chosen, left = _independent(conic, zero, level, v)
     if left > _APART * max(1.0, float(np.abs(conic.b).max())):
-        raise EmptySetError(
-            f"The set is empty: {describe(np.concatenate([conic.source[rows] for rows, _ in faces]), names)} leave a face "
-            "of their cones that no point reaches."
-        )
+        raise EmptySetError(f"The set is empty: {describe(touched, names)} leave a face of their cones that is empty.")
     reduced = replace(
         kept,
         A=sparse.csr_array(sparse.vstack([kept.A, *(sparse.csr_array(A) for A, _ in inside)])),
@@ -189,7 +187,6 @@ def _in_faces(
         e=np.concatenate([conic.e, e]),
         equality_source=np.concatenate([conic.equality_source, origin[chosen]]),
     )
-    touched = np.concatenate([conic.source[rows] for rows, _ in faces])
     return Reduction(reduced, touched, gap)
 
 

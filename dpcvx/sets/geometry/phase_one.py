@@ -1,4 +1,4 @@
-"""Phase one: the point of a conic set at which the least slack is largest, and the dual that says why it is no larger."""
+"""Phase one: the point of a conic set at which the least slack is largest, and the dual that limits it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from dpcvx.sets.sparse_rows import block_sums, column_sizes, row_sizes
 
 
 def scale(conic: ConicSet) -> ConicSet:
-    """Rows of unit size cone by cone, columns of unit size, and each part of the set to the size of its right-hand side."""
+    """Rows of unit size cone by cone, columns of unit size, and each part in units of its right-hand side."""
     A, b, E, e, P = conic.A, conic.b, conic.E, conic.e, conic.P
     for _ in range(3):
         factor = _power_of_two(conic.cones.largest(row_sizes(A)))

@@ -1,0 +1,188 @@
+"""Facial reduction: sets in a face of curved cones get their dimension in any units; nothing else is reduced."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpcvx import DecisionSet, DegenerateSetError, EmptySetError
+from dpcvx.barriers import Exponential, Nonnegative, Power, SecondOrder, Semidefinite
+from dpcvx.sets.geometry import faces
+
+UNITS = (1e-6, 1.0, 1e6)
+_Q = np.linalg.qr(np.random.default_rng(5).standard_normal((4, 4)))[0]
+_N = np.array([0.6, 0.0, 0.8])
+
+
+def _vector(n, make):
+    x = cp.Variable(n, name="x")
+    return x, make(x)
+
+
+def _matrix(k, make, **attributes):
+    S = cp.Variable((k, k), name="S", **(attributes or {"symmetric": True}))
+    return S, make(S)
+
+
+# a declaration in a unit, its dimension, and a point of it
+FACES = {
+    "S v = 0": (lambda s: _matrix(4, lambda S: [S >> 0, S @ _Q[:, 0] == 0, cp.trace(S) <= s]), 6, None),
+    "S[0, 0] = 0": (lambda s: _matrix(3, lambda S: [S >> 0, S[0, 0] == 0, cp.trace(S) == s]), 2, None),
+    "PSD attribute": (lambda s: _matrix(3, lambda S: [S[1, 1] <= 0, cp.trace(S) <= s], PSD=True), 3, None),
+    "<C, S> = 0": (
+        lambda s: _matrix(4, lambda S: [S >> 0, cp.trace(_Q[:, :2].T @ S @ _Q[:, :2]) <= 0, cp.trace(S) <= s]),
+        3,
+        None,
+    ),
+    "largest eigenvalue": (lambda s: _matrix(3, lambda S: [cp.lambda_max(S) <= s, cp.trace(S) >= 3 * s]), 0, np.eye(3)),
+    "two reductions": (
+        lambda s: _matrix(4, lambda S: [S >> 0, S[0, 0] == 0, S[1, 1] + S[0, 2] <= 0, cp.trace(S) == s]),
+        2,
+        None,
+    ),
+    "three reductions": (
+        lambda s: _matrix(
+            5, lambda S: [S >> 0, S[0, 0] == 0, S[1, 1] + S[0, 2] <= 0, S[3, 3] + S[1, 2] <= 0, cp.trace(S) == s]
+        ),
+        2,
+        None,
+    ),
+    "norm2 <= 0": (lambda s: _vector(3, lambda x: [cp.norm2(x - s * _N) <= 0]), 0, _N),
+    "half-space and ball": (lambda s: _vector(3, lambda x: [cp.norm2(x) <= s, _N @ x >= s]), 0, _N),
+    "half-space and ball, and an interval": (
+        lambda s: _vector(4, lambda x: [cp.norm2(x[:3]) <= s, _N @ x[:3] >= s, x[3] >= 0, x[3] <= 2 * s]),
+        1,
+        np.append(_N, 1.0),
+    ),
+    "two balls": (lambda s: _vector(3, lambda x: [cp.norm2(x) <= s, cp.norm2(x - 3 * s * _N) <= 2 * s]), 0, _N),
+    "a ball and an implicit equality": (
+        lambda s: _vector(3, lambda x: [cp.norm2(x[:2]) <= x[2], x[2] <= 0, x >= -s]),
+        0,
+        None,
+    ),
+    "nuclear norm": (
+        lambda s: _vector((2, 3), lambda X: [cp.normNuc(X) <= s, X[0, 0] >= s]),
+        0,
+        np.eye(2, 3) * [1, 0, 0],
+    ),
+    "exp at its tangent": (
+        lambda s: _vector(2, lambda x: [cp.exp(x[0] / s) <= x[1] / s, x[1] <= x[0] + s]),
+        0,
+        np.array([0.0, 1.0]),
+    ),
+    "kl_div <= 0": (
+        lambda s: _vector(2, lambda x: [cp.kl_div(x[0] / s, 2) <= 0, x[1] >= 0, x[1] <= s]),
+        1,
+        np.array([2, 0.5]),
+    ),
+    "entr at 0": (
+        lambda s: _vector(2, lambda x: [cp.entr(x[0] / s) >= 0, x[0] <= 0, x[1] >= 0, x[1] <= s]),
+        1,
+        np.array([0, 0.5]),
+    ),
+    "geo_mean at 0": (
+        lambda s: _vector(3, lambda x: [cp.geo_mean(x) >= 0, x[0] == 0, x <= s]),
+        2,
+        np.array([0, 0.5, 0.5]),
+    ),
+    "power cone at 0": (
+        lambda s: _vector(3, lambda x: [cp.PowCone3D(x[0], x[1], x[2], 0.3), x[0] == 0, x[1] <= s]),
+        1,
+        np.array([0, 0.5, 0]),
+    ),
+    "power cone at its tangent": (
+        lambda s: _vector(3, lambda x: [cp.PowCone3D(x[0], x[1], x[2], 0.5), x[0] + x[1] <= 2 * s, x[2] >= s]),
+        0,
+        np.ones(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("declare", "dim", "point"), FACES.values(), ids=FACES)
+def test_sets_in_a_face_get_their_dimension_and_their_points(declare, dim, point, unit):
+    S = DecisionSet(*declare(unit))
+    assert S.dim == dim
+    if point is not None:
+        assert S.contains(unit * np.asarray(point), 1e-6)
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        best = S.argmin(rng.standard_normal(S.shape))
+        assert S.contains(best, 1e-7)
+        assert not S.contains(best + unit * rng.standard_normal(S.shape))
+    S.dikin(S.center).sample(rng, 3)
+
+
+@pytest.mark.parametrize("order", [3, 5])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_random_faces_of_semidefinite_matrices_have_the_dimension_of_smaller_ones(order, rank):
+    rng = np.random.default_rng(10 * order + rank)
+    Q = np.linalg.qr(rng.standard_normal((order, order)))[0]
+    inside, across = Q[:, :rank], Q[:, rank:]
+    S = DecisionSet(*_matrix(order, lambda S: [S >> 0, cp.trace(across.T @ S @ across) <= 0, cp.trace(S) <= 1]))
+    assert S.dim == rank * (rank + 1) // 2
+    R = rng.standard_normal((rank, rank))
+    assert S.contains(inside @ (R @ R.T) @ inside.T / np.trace(R @ R.T) * 0.9, 1e-7)
+    assert not S.contains(Q @ np.diag(np.full(order, 0.5 / order)) @ Q.T)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_a_half_space_that_misses_a_ball_leaves_nothing(gap):
+    with pytest.raises(EmptySetError, match="cannot hold together"):
+        DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 1 + gap]))
+
+
+@pytest.mark.parametrize("depth", [1e-1, 1e-3, 1e-5])
+def test_a_cap_of_a_ball_is_not_taken_for_a_point(depth):
+    assert DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 1 - depth])).dim == 3
+
+
+def test_what_is_only_reached_at_infinity_is_empty():
+    with pytest.raises(EmptySetError):
+        DecisionSet(*_vector(2, lambda x: [cp.exp(x[0]) <= x[1], x[1] <= 0, x[0] >= -5]))
+
+
+@pytest.mark.parametrize("width", [1e-9, 1e-10])
+def test_a_slab_without_room_stays_refused_with_the_room_in_the_sentence(width):
+    with pytest.raises(DegenerateSetError, match=r"x\[0\].*e-"):
+        DecisionSet(*_vector(2, lambda x: [cp.norm2(x) <= 1, cp.abs(x[0] - x[1]) <= width]))
+
+
+def test_without_certificates_nothing_is_reduced(monkeypatch):
+    """Teeth: a normal that is not constant on the hull must be refused, and then the set is."""
+    monkeypatch.setattr(faces, "_RESIDUAL", -1.0)
+    with pytest.raises(DegenerateSetError, match="no proof that there is none"):
+        DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 1]))
+
+
+# a cone, a normal, the dimension of the face it exposes, and a point of that face
+EXPOSED = [
+    (Nonnegative(1), [1.0], 0, [0.0]),
+    (SecondOrder(1, 3), [1.0, 0.0, 0.0], 0, [0.0, 0.0, 0.0]),
+    (SecondOrder(1, 3), [1.0, 0.6, 0.8], 1, [5.0, -3.0, -4.0]),
+    (Semidefinite(1, 3), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 3, [0.0, 0.0, 2.0, 0.0, 0.5, 1.0]),
+    (Semidefinite(1, 2), [1.0, 0.0, 1.0], 0, [0.0, 0.0, 0.0]),
+    (Exponential(1), [0.0, 1.0, 0.0], 2, [-2.0, 0.0, 3.0]),
+    (Exponential(1), [0.0, 1.0, 1.0], 1, [-2.0, 0.0, 0.0]),
+    (Exponential(1), [-1.0, -0.5, np.exp(-0.5)], 1, [0.5, 1.0, np.exp(0.5)]),
+    (Exponential(1), [-1.0, 0.0, 3.0], 0, [0.0, 0.0, 0.0]),
+    (Power(np.array([[0.3, 0.7]])), [1.0, 0.0, 0.0], 1, [0.0, 2.0, 0.0]),
+    (Power(np.array([[0.5, 0.5]])), [0.5, 0.5, -1.0], 1, [2.0, 2.0, 2.0]),
+    (Power(np.array([[0.5, 0.5]])), [1.0, 1.0, 0.1], 0, [0.0, 0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("cone", "normal", "dim", "point"), EXPOSED, ids=lambda value: repr(value))
+def test_each_cone_knows_the_face_that_a_normal_exposes(cone, normal, dim, point):
+    normal, point = np.array(normal), np.array(point)
+    face = cone.exposed(normal, 1e-9)
+    assert np.allclose(face.normal, normal) and abs(normal @ point) < 1e-12
+    assert len(face.onto) == dim and np.linalg.matrix_rank(np.concatenate([face.zero, face.onto])) == cone.block
+    assert np.allclose(face.zero @ point, 0)
+    image = face.onto @ point
+    inside = image >= 0 if face.cone is None else face.cone.interior(image + 1e-9 * face.cone.identity())
+    assert np.all(inside)
+    assert cone.exposed(1e-12 * normal, 1e-9) is None
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # no other point of the cone is orthogonal to the normal
+        s = cone.identity() + 0.4 * rng.uniform(-1, 1, cone.block)
+        assert not cone.interior(s) or normal @ s > 0
