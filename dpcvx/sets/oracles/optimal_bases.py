@@ -117,7 +117,7 @@ class OptimalBases:
         if y is None or not np.all(np.abs(slack - (self._form.s0 - self._G @ y)) <= _IDLE):
             return self._form.inside(best.point)
         x = self._form.inside(self._N @ y)
-        if not self._met_before(active.tobytes()):
+        if len(active) > k and not self._met_before(active.tobytes()):
             return x
         basis = active if len(active) == k else self._basis(active, best)
         if len(basis) == k:
@@ -125,7 +125,7 @@ class OptimalBases:
         return x
 
     def _met_before(self, vertex: bytes) -> bool:
-        """Whether a vertex, named by its active rows, was met of late: only then its basis is worth the work."""
+        """Whether a degenerate vertex, named by its active rows, was met of late: then its basis is worth the work."""
         met = self._met
         if vertex in met:
             return True
