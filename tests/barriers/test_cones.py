@@ -91,6 +91,21 @@ def test_batches_equal_single_points(cone):
         assert np.allclose(batch[1, 2], oracle(s[1, 2]))
 
 
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_the_dual_cone_holds_gradients_and_makes_acute_angles_with_the_cone(cone):
+    """Teeth: vectors that are near those of the dual cone and make an obtuse angle with the cone are not in it."""
+    rng = np.random.default_rng(6)
+    s = interior_points(cone, 60, rng)
+    y = -cone.gradient(s)
+    assert np.all(cone.dual_interior(y))
+    assert not np.any(cone.dual_interior(-y))
+    drawn = y[rng.integers(60, size=400)] * rng.uniform(-0.2, 1.5, (400, cone.size))
+    inside = cone.dual_interior(drawn)
+    assert np.all(drawn[inside] @ s.T > 0)
+    obtuse = (drawn @ s.T).min(axis=1) < 0
+    assert obtuse.any() and not inside[obtuse].any()
+
+
 @pytest.mark.parametrize("cone", [c for c in CONES if not isinstance(c, Product)], ids=repr)
 def test_dual_rays_are_in_the_dual_cone_and_negative_points_outside_the_cone(cone):
     s = interior_points(cone, 30, np.random.default_rng(5))

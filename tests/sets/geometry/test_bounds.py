@@ -6,7 +6,8 @@ from declared_sets import DECLARED
 
 import decision_sets as ds
 from dpcvx import DecisionSet
-from dpcvx.sets.geometry.bounds import blow_up
+from dpcvx.sets.geometry.bounds import blow_up, bound_by_dual, lifted_bound, upper_bound
+from dpcvx.sets.shapes.shape import Shape
 
 NOT_SYMMETRIC = ["pnorm3 power", "log_sum_exp", "entropy"]
 SYMMETRIC = ["norm1", "norm2", "quad_form"]
@@ -31,3 +32,37 @@ def test_the_vertices_of_a_simplex_are_as_far_as_the_bound_for_symmetric_cones()
     far = np.linalg.norm(chart.coordinates(np.eye(5)), axis=1)
     assert far == pytest.approx(np.full(5, np.sqrt(5 * 5 - 5)), rel=1e-6)
     assert blow_up(chart, X.nu) == pytest.approx(SLACK * np.sqrt(5 * 5 - 5), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pnorm3 power", "log_sum_exp", "entropy", "norm2", "normNuc"])
+def test_a_bound_by_a_dual_point_holds_whatever_the_point(name):
+    """Teeth: without what it misses of c, a point that proves nothing would be believed."""
+    X = DecisionSet(*DECLARED[name]())
+    chart, rng = X.geometry.chart, np.random.default_rng(0)
+    solvers = Shape(X.geometry, X.layout)._solvers
+    believed = 0
+    for c in rng.standard_normal((4, X.size)):
+        truth = float(c @ solvers.argmin(-c))
+        answer = solvers._proofs.minimise(-(solvers._form.P.T @ c))
+        scale = solvers._form.cones.largest(solvers._form.s0) / solvers._form.cones.largest(chart.s0)
+        dual = scale * answer.dual[solvers._form.E.shape[0] :]
+        width = np.linalg.norm(chart.tangential(chart.joint(chart.pull(c))))
+        assert truth - 1e-7 * width <= bound_by_dual(chart, X.nu, c, dual) <= truth + 1e-6 * width
+        for wrong in (0.5 * dual, 0.9 * dual - 0.01 * chart.cones.gradient(chart.s0)):
+            proved = bound_by_dual(chart, X.nu, c, wrong)
+            assert proved is None or proved >= truth - 1e-7 * width
+            believed += bool(c @ chart.x0 + wrong @ chart.s0 < truth - 1e-7 * width)
+        assert bound_by_dual(chart, X.nu, c, -dual) is None
+        assert bound_by_dual(chart, X.nu, c, dual * np.nan) is None
+    assert believed
+
+
+def test_lifted_and_plain_bounds_agree_and_hold():
+    X = DecisionSet(*DECLARED["log_sum_exp"]())
+    chart = X.geometry.chart
+    for c in np.random.default_rng(1).standard_normal((3, X.size)):
+        plain = upper_bound(chart, X.nu, c)
+        lifted = lifted_bound(chart, X.nu, X.geometry.conic.P.T @ c) + float(c @ X.geometry.conic.offset)
+        width = np.linalg.norm(chart.pull(c))
+        assert plain == pytest.approx(lifted, abs=1e-8 * width)
+        assert X.support(X.unflatten(c)) - 1e-7 * width <= plain <= X.support(X.unflatten(c)) + 1e-6 * width

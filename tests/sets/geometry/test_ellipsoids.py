@@ -1,0 +1,118 @@
+"""Ellipsoids: their norms by formulas, the nearest point by its conditions, and those around a set."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpcvx import DecisionSet, LossSet
+from dpcvx.sets.geometry.ellipsoids import EllipsoidBody, ellipsoids_around
+from dpcvx.sets.shapes.ellipsoid import Ellipsoid
+
+RNG = np.random.default_rng(0)
+BODIES = {
+    "aligned": (np.array([1.0, -2.0, 0.5]), np.diag([1.0, 1 / 2, 1 / 3])),
+    "tilted": (np.array([0.3, 0.0, -1.0]), RNG.standard_normal((3, 3))),
+    "flat": (np.array([1.0, 1.0, 1.0, 0.0]), RNG.standard_normal((4, 2))),
+    "around the origin": (np.zeros(3), RNG.standard_normal((3, 3))),
+}
+
+
+@pytest.fixture(params=BODIES)
+def body(request):
+    center, M = BODIES[request.param]
+    return EllipsoidBody(center, M, M.shape[1])
+
+
+def _points(body, count=4000):
+    u = np.random.default_rng(1).standard_normal((count, body.M.shape[1]))
+    return body.center + (u / np.linalg.norm(u, axis=1, keepdims=True)) @ body.M.T
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, np.inf])
+def test_no_point_goes_farther_than_the_stretch_and_one_nearly_as_far_where_it_is_exact(body, p):
+    seen = np.linalg.norm(_points(body) - body.center, p, axis=1).max()
+    stretch, is_exact = body.stretch(p)
+    assert seen <= stretch * (1 + 1e-12)
+    assert stretch <= seen * (1.01 if is_exact else 1.3)
+
+
+def test_the_farthest_point_from_the_origin_is_found(body):
+    seen = np.linalg.norm(_points(body), axis=1).max()
+    assert seen * (1 - 1e-12) <= body.farthest() <= seen * 1.005
+
+
+def test_known_norms_of_an_aligned_ellipsoid():
+    lengths = np.array([1.0, 1 / 2, 1 / 3])
+    body = EllipsoidBody(np.array([0.0, 3.0, 0.0]), np.diag(lengths), 3)
+    assert body.stretch(1) == (pytest.approx(np.linalg.norm(lengths)), True)
+    assert body.stretch(1.5) == (pytest.approx(np.linalg.norm(lengths, 6)), True)
+    assert body.stretch(2) == (pytest.approx(1), True)
+    assert body.stretch(4) == (pytest.approx(1), True)
+    assert body.stretch(np.inf) == (pytest.approx(1), True)
+    # (cos t, 3 + sin t/2): |x|^2 = 1 + 9 + 3 sin t - 3/4 sin^2 t is largest at sin t = 1, before 2
+    assert body.farthest() == pytest.approx(3.5, rel=1e-9)
+    assert EllipsoidBody(np.zeros(3), np.diag(lengths), 3).farthest() == pytest.approx(1)
+
+
+def test_the_one_norm_of_many_entries_is_bounded_and_exact_for_aligned_axes():
+    lengths = np.linspace(1, 2, 20)
+    aligned = EllipsoidBody(np.zeros(20), np.diag(lengths), 20)
+    assert aligned.stretch(1) == (pytest.approx(np.linalg.norm(lengths)), True)
+    tilted = EllipsoidBody(np.zeros(20), np.random.default_rng(2).standard_normal((20, 20)), 20)
+    value, is_exact = tilted.stretch(1)
+    assert not is_exact and value >= np.linalg.norm(_points(tilted), 1, axis=1).max()
+
+
+@pytest.mark.parametrize("far", [0.1, 1.0, 5.0, 1e6])
+def test_the_nearest_point_is_inside_and_the_rest_points_along_the_normal(far):
+    """|p - x| is least where p - x is a multiple of the gradient of the quadratic form, at the boundary."""
+    Q = np.diag([1.0, 4.0, 9.0]) + 0.5
+    x, middle = cp.Variable(3), np.array([1.0, -1.0, 0.5])
+    X = DecisionSet(x, [cp.quad_form(x - middle, Q) <= 2])
+    assert isinstance(X.recognised, Ellipsoid)
+    for d in np.random.default_rng(3).standard_normal((20, 3)):
+        point = middle + far * d
+        near = X.project(point)
+        value = (near - middle) @ Q @ (near - middle)
+        if (point - middle) @ Q @ (point - middle) <= 2:
+            assert near == pytest.approx(point, abs=1e-12)
+            continue
+        assert value == pytest.approx(2, rel=1e-9)
+        normal, rest = Q @ (near - middle), point - near
+        assert rest @ normal == pytest.approx(np.linalg.norm(rest) * np.linalg.norm(normal), rel=1e-9)
+
+
+def test_ellipsoids_and_discs_have_their_exact_sizes():
+    x = cp.Variable(3)
+    for scale in (1e-2, 1.0, 1e3):
+        Y = LossSet(x, [cp.quad_form(x, np.diag([1.0, 4.0, 9.0])) <= 1.36 * scale**2])
+        assert Y.diameter(2) == pytest.approx(2 * np.sqrt(1.36) * scale, rel=1e-9) and Y.diameter(2).kind == "exact"
+        assert Y.radius(1) == pytest.approx(np.sqrt(1.36 * (1 + 1 / 4 + 1 / 9)) * scale, rel=1e-9)
+        box = np.array(Y.bounding_box())
+        assert box == pytest.approx(np.outer([-1, 1], np.sqrt(1.36) * scale / np.array([1, 2, 3])), rel=1e-9)
+    disc = LossSet(x, [cp.norm2(x - 1) <= 2, cp.sum(x) == 3])
+    assert disc.diameter(2) == pytest.approx(4, rel=1e-9) and disc.diameter(2).kind == "exact"
+    assert disc.radius(2) == pytest.approx(np.sqrt(3 + 4), rel=1e-9)
+    assert disc.recognised.reach == pytest.approx(2, rel=1e-9)
+
+
+def test_small_entries_of_an_ellipsoid_in_mixed_units_keep_their_digits():
+    units = np.array([1e6, 1.0, 1e-6])
+    T = np.random.default_rng(4).standard_normal((3, 3))
+    x = cp.Variable(3)
+    X = DecisionSet(x, [cp.norm2(T @ cp.multiply(1 / units, x)) <= 1])
+    rows = np.linalg.norm(np.linalg.inv(T), axis=1) * units
+    assert X.recognised.box[1] == pytest.approx(rows, rel=1e-9)
+    c = np.array([0.0, 0.0, 1.0])
+    assert X.support_bound(c) == pytest.approx(rows[2], rel=1e-9) and X.support_bound(c) >= rows[2]
+
+
+def test_a_ball_among_other_constraints_bounds_the_set():
+    x = cp.Variable(9)
+    A = np.random.default_rng(5).standard_normal((4, 9))
+    X = DecisionSet(x, [cp.norm2(x - 1) <= 3, cp.log_sum_exp(A @ x) <= 20])
+    (around,) = ellipsoids_around(X.geometry)
+    assert around.center == pytest.approx(np.ones(9)) and around.lengths == pytest.approx(np.full(9, 3.0))
+    assert X.recognised.diameter(2) == pytest.approx(6, rel=1e-6)
+    partial = DecisionSet(x, [cp.norm2(x[:4]) <= 3, cp.log_sum_exp(A @ x) <= 20, x >= -2, x <= 2])
+    assert ellipsoids_around(partial.geometry) == []
