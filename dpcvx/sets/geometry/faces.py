@@ -33,6 +33,7 @@ _BLURS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)  # what may count as zero in 
 _RANK = 1e-11  # relative size below which a direction counts as zero
 _DEPENDENT = 1e-8  # part of an equality of a face, beyond the others, below which they imply it
 _APART = 1e-3  # what the equalities of a face may miss each other by
+_FAR = 1e6  # how far out, in sizes of the set, a proof that it is empty must hold
 _SWEEPS = 300
 
 
@@ -98,6 +99,7 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
     if not np.isfinite(dual).all() or not dual.any():
         return None
     z = dual / np.abs(dual).max()
+    _refuse_empty(conic, hull, z, names)
     for blur in _BLURS:
         faces = _refined(conic, hull, z, blur)
         if faces is None:
@@ -110,6 +112,22 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
         if gap <= touching:
             return _in_faces(conic, faces, v, gap, names)
     return None
+
+
+def _refuse_empty(conic: ConicSet, hull: Hull, z: Array, names: Sequence[str]) -> None:
+    """Raise where a normal near z is negative on all slacks of the hull that are not far larger than the set's size."""
+    for blur in (1e-12, *_BLURS):
+        normal = z
+        for _ in range(30):
+            faces = conic.cones.exposed(normal, blur)
+            normal = _assembled(conic, faces)
+            if not normal.any() or not np.isfinite(normal).all():
+                break
+            gap, touching = hull.gap(normal)
+            if gap < -2 * (touching + hull.residual(normal) * hull.size * _FAR):
+                blamed = describe(conic.source[np.abs(normal) > 1e-4 * np.abs(normal).max()], names)
+                raise EmptySetError(f"The set is empty: {blamed} cannot hold together.")
+            normal = hull.projected(normal)
 
 
 def _refined(conic: ConicSet, hull: Hull, z: Array, blur: float) -> list[tuple[slice, Face]] | None:

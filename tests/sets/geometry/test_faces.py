@@ -186,3 +186,22 @@ def test_each_cone_knows_the_face_that_a_normal_exposes(cone, normal, dim, point
     for _ in range(20):  # no other point of the cone is orthogonal to the normal
         s = cone.identity() + 0.4 * rng.uniform(-1, 1, cone.block)
         assert not cone.interior(s) or normal @ s > 0
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_curved_constraints_that_contradict_each_other_are_empty_in_any_units(unit):
+    """Found by random declarations: in units of 1e-5 no proof was found."""
+    x = cp.Variable(3, name="x")
+    z = cp.multiply(np.array([1 / unit, 1.0, 10.0]), x)
+    with pytest.raises(EmptySetError, match="empty"):
+        DecisionSet(x, [cp.pnorm(z, 3, approx=False) <= 1, cp.sum(z) >= 4, cp.norm2(z) <= 5])
+
+
+@pytest.mark.parametrize("p", [3, 3.3])
+def test_a_ball_of_power_cones_in_units_far_apart_has_its_dimension(p):
+    """Found by random declarations: called empty, or flat."""
+    u = np.array([2.44140625e-04, 1.5625e-02, 512.0, 512.0, 8192.0, 131072.0])
+    m = np.array([0.45459124, 0.98918871, 1.04693832, 0.54556196, 1.34003921, 0.91410667])
+    x = cp.Variable(6, nonneg=True, name="x")
+    S = DecisionSet(x, [cp.pnorm(cp.multiply(1 / u, x) - m, p, approx=False) <= 0.43339])
+    assert S.dim == 6 and S.contains(u * m) and not S.contains(u * (m + 0.44))
