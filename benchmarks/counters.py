@@ -134,7 +134,7 @@ def rounds():
         losses = unit_box(size)
         values = np.random.default_rng(0).uniform(0, 1, (100, size))
         # the Toeplitz counter draws one number for each coordinate and round, of which the exponential costs half
-        for options, goal in (({}, 2), ({"delta": 1e-6, "counter": "smooth"}, None), ({"delta": 1e-6}, None)):
+        for options, goal in (({"noise": "laplace"}, 2), ({"delta": 1e-6, "counter": "smooth"}, None), ({"delta": 1e-6}, None)):
             sums = PrivateSums(losses, HORIZON, 1.0, seed=0, replicas=100, **options)
             plan = sums.plan
             counts = draw_counts(partial(plan.make, (100, size)), values, 400)
@@ -174,7 +174,7 @@ def one_round():
     values = np.random.default_rng(0).uniform(0, 1, size)
     ratios = []
     for _ in range(5):
-        sums = PrivateSums(losses, HORIZON, 1.0, seed=0)
+        sums = PrivateSums(losses, HORIZON, 1.0, noise="laplace", seed=0)
         hand = by_hand(size, sums.plan.law.scale * sums.plan.grid.step)
         for _ in range(40):
             begun = time.perf_counter()
@@ -205,7 +205,7 @@ def memory():
 def secure():
     for size in (1, 20, 100):
         losses = unit_box(size)
-        for options in ({}, {"delta": 1e-6}):
+        for options in ({"noise": "laplace"}, {"delta": 1e-6}):
             sums = PrivateSums(losses, 1000, 1.0, **options)
             source = sums._epoch.counter.source
             calls = []

@@ -87,7 +87,7 @@ def rounds_of(learner, loss):
 def single():
     n, T = 20, 2**20
     loss = np.random.default_rng(0).uniform(-1, 1, n)
-    ours = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, seed=0)
+    ours = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, noise="laplace", seed=0)
     hand = HandWritten(n, T, 1.0, np.random.default_rng(0))
     ratio = in_turn(rounds_of(ours, loss), rounds_of(hand, loss), 2000, 9)
     report("simplex N=20, one private round / the same written by hand", ratio, 3, True)
@@ -97,7 +97,7 @@ def replicas():
     for n in (10, 20):
         T, R = 2**20, 100
         loss = np.random.default_rng(0).uniform(-1, 1, n)
-        learner = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, seed=0, replicas=R)
+        learner = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, noise="laplace", seed=0, replicas=R)
         step = rounds_of(learner, loss)
         rng = np.random.default_rng(1)
         ratios = []
