@@ -134,7 +134,11 @@ def rounds():
         losses = unit_box(size)
         values = np.random.default_rng(0).uniform(0, 1, (100, size))
         # the Toeplitz counter draws one number for each coordinate and round, of which the exponential costs half
-        for options, goal in (({"noise": "laplace"}, 2), ({"delta": 1e-6, "counter": "smooth"}, None), ({"delta": 1e-6}, None)):
+        for options, goal in (
+            ({"noise": "laplace"}, 2),
+            ({"delta": 1e-6, "counter": "smooth"}, None),
+            ({"delta": 1e-6}, None),
+        ):
             sums = PrivateSums(losses, HORIZON, 1.0, seed=0, replicas=100, **options)
             plan = sums.plan
             counts = draw_counts(partial(plan.make, (100, size)), values, 400)
@@ -229,7 +233,7 @@ def secure():
                     for row in values:
                         source._release(row.tolist())
                 ratios.append(ours / (time.perf_counter() - begun))
-            name = "Toeplitz" if options else "smooth tree"
+            name = "Toeplitz" if "delta" in options else "smooth tree"
             report(f"secure round, {name}, N={size} / the OpenDP calls it needs", float(np.median(ratios)), 1.5)
 
 
