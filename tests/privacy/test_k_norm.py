@@ -20,7 +20,7 @@ from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxNoise
 from dpcvx.privacy.plan import plan
 from dpcvx.sets.sizes import Sizes
 from dpcvx.studies.broken_mechanisms import HalfTheNoise
-from dpcvx.studies.thresholds import free_epsilon, mean_maximum
+from dpcvx.studies.thresholds import mean_maximum
 
 SAMPLERS = {"opendp": (OPENDP, 2_000), "vector": (VECTOR, 100_000)}
 BOXES = {"flat": ((2, 3), 2.0), "uneven": ((3, 40, 7), 0.8), "narrow": ((1, 1, 0, 1, 50), 0.7)}
@@ -388,16 +388,9 @@ def test_experts_pay_less_than_half(n, most):
     assert result.final <= most and result.final <= learner.regret_bound.total
 
 
-def test_privacy_is_free_from_half_the_epsilon_on():
-    X, Y, T = ds.simplex(10), box(10), 2**20
-    entropy = FTRL(X, Y, T).regularizer
-    free = {
-        noise: free_epsilon(lambda e: FTRL(X, Y, T, e, regularizer=entropy, noise=noise, seed=0))  # noqa: B023
-        for noise in (None, "laplace")
-    }
-    assert free[None] <= 0.32 and free["laplace"] == pytest.approx(0.618, rel=0.02)
-    noise = plan(Y, T, 1.0).noise
-    assert mean_maximum(X, noise) == pytest.approx(648, rel=0.03)
+def test_mean_maxima_by_monte_carlo_are_those_of_the_theory():
+    """E max of ten entries over 2^20 rounds; 4,000 draws have a relative error of about 0.5 %."""
+    assert mean_maximum(ds.simplex(10), plan(box(10), 2**20, 1.0).noise) == pytest.approx(648, rel=0.03)
 
 
 def test_noise_is_not_drawn_from_a_learners_own_generator():

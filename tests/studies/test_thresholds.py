@@ -16,12 +16,14 @@ from dpcvx.studies.thresholds import free_epsilon, mean_maximum
 @pytest.mark.parametrize("horizon", [pytest.param(2**14, marks=pytest.mark.slow), 2**20])
 def test_the_default_counter_is_free_at_a_much_smaller_epsilon_than_the_tree(horizon):
     X, Y = ds.simplex(10), box_losses(10)
-    tree, smooth, gaussian = (
+    tree, laplace, k_norm, gaussian = (
         free_epsilon(partial(FTRL, X, Y, horizon, regularizer="entropy", seed=0, **options))
-        for options in ({"counter": "tree"}, {}, {"delta": 1e-6})
+        for options in ({"counter": "tree"}, {"noise": "laplace"}, {}, {"delta": 1e-6})
     )
-    assert tree / smooth >= 2.5
-    assert gaussian < smooth / 3
+    assert tree / laplace >= 2.5 and laplace / k_norm >= 2
+    assert gaussian < min(laplace / 3, k_norm)
+    if horizon == 2**20:
+        assert k_norm <= 0.32 and laplace == pytest.approx(0.618, rel=0.02)
 
 
 def test_at_the_threshold_noise_costs_as_much_as_learning():

@@ -60,7 +60,7 @@ class Threshold:
             return f"{said}: privacy is free at all epsilons tried, down to {least:g}."
         if math.isinf(self.epsilon):
             return f"{said}: privacy is not free at any epsilon tried, up to {largest:g}."
-        return f"{said}: privacy is free down to epsilon = {self.epsilon:.2g}."
+        return f"{said}: privacy is free down to epsilon {self.epsilon:.2g}."
 
 
 def measured_threshold(rows: Iterable[PriceRow], setting: str, horizon: int) -> Threshold:
