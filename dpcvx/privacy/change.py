@@ -234,7 +234,12 @@ class Change(Neighbours):
         """
         if self.is_nothing:
             return 0
-        blur = 2.0**-52 * self.size * sizes.magnitude
+        X = sizes.decision_set
+        ends = (
+            np.abs([X.flatten(end) for end in X.bounding_box()]).max(axis=0),
+            np.abs(_box(sizes.loss_set)).max(axis=0),
+        )
+        blur = 2.0**-52 * self.size * float(ends[0] @ ends[1])
         return math.floor((self.feedback_change(sizes) * (1 + 1e-6) + blur) / step) + 2
 
     def width(self, low: Any, high: Any) -> Any:
