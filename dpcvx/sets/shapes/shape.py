@@ -384,8 +384,9 @@ class Shape:
         return None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the solvers, which are set up again where they are needed."""
-        return {key: value for key, value in self.__dict__.items() if key != "_solvers"}
+        """Without the solvers and the outlines, which ask them: both are made again where they are needed."""
+        left_out = ("_solvers", "_differences", "_from_center")
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
 
 def _whole(steps: float, p: int) -> int | float:
