@@ -79,6 +79,7 @@ class DecisionSet:
         found = find_center(presolve(self._lifted, names), names, variable.name(), variable.shape)
         if prune:
             found = find_center(prune_rows(found.conic), names, variable.name(), variable.shape)
+        self._notes = found.notes
         self.name = name or "set"
         self.variable = variable
         self.layout = Layout(variable.shape)
@@ -239,7 +240,8 @@ class DecisionSet:
 
     def _derived(self) -> list[tuple[str, str]]:
         names = self._oracles.argmin_name, self._oracles.project_name
-        return derived(self._declaration, self._lifted, self.geometry, *names)
+        rows = derived(self._declaration, self._lifted, self.geometry, *names)
+        return [*rows, *(("note", note) for note in self._notes)]
 
     def _repr_html_(self) -> str:
         rows = [("subject to", text) for text in shortened(self.declared)] + self._derived()

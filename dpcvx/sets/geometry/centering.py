@@ -34,6 +34,7 @@ class Centered:
 
     conic: ConicSet
     chart: Chart
+    notes: tuple[str, ...] = ()  # on the faces to which it was reduced
 
 
 def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> Centered:
@@ -48,11 +49,12 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
         EmptySetError, DegenerateSetError, UnboundedSetError: the sentence that says why there is no center.
     """
     runaways = 0
+    notes: list[str] = []
     while runaways < _RUNAWAYS:
         deepest = phase_one(conic, names)
         v = deepest.v
         if not deepest.is_strict:
-            smaller = _reduced(deepest, names)  # raises where the set is empty
+            smaller = _reduced(deepest, names, notes)  # raises where the set is empty
             if smaller is not None:
                 conic = presolve(smaller, names)
                 continue
@@ -61,10 +63,10 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
         chart = analytic_center(charts_of(conic), v)
         if chart is not None and not chart.dim:
             point = single_point(conic, chart.x0)
-            return Centered(point, charts_of(point)(np.zeros(1)))
+            return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
-            return Centered(conic, chart)
+            return Centered(conic, chart, tuple(notes))
         smaller = without_rays(conic, names, variable_name, shape)  # raises where the set is unbounded
         if smaller is None:
             raise DegenerateSetError(
@@ -76,12 +78,17 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
 
 
-def _reduced(deepest: Deepest, names: Sequence[str]) -> ConicSet | None:
-    """The same points in a face of the cones; None where no face was found that can be proved to hold them."""
+def _reduced(deepest: Deepest, names: Sequence[str], notes: list[str]) -> ConicSet | None:
+    """The same points in a face of the cones; None where no face was found that can be proved to hold them.
+
+    What it rests on is added to the notes: constraints that touch may leave a gap of 1e-12 of their size.
+    """
     conic = deepest.conic
     if not conic.is_polyhedral:
         face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names)
         if face is not None:
+            words = describe(face.sources, names)
+            notes.append(f"{words} leave no interior; reduced to a face of their cones, gap {abs(face.gap):.1e}.")
             return face.conic
     flat = implicit_equalities(conic)
     if len(flat):

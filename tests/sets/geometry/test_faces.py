@@ -205,3 +205,9 @@ def test_a_ball_of_power_cones_in_units_far_apart_has_its_dimension(p):
     x = cp.Variable(6, nonneg=True, name="x")
     S = DecisionSet(x, [cp.pnorm(cp.multiply(1 / u, x) - m, p, approx=False) <= 0.43339])
     assert S.dim == 6 and S.contains(u * m) and not S.contains(u * (m + 0.44))
+
+
+def test_the_summary_says_which_constraints_touch():
+    S = DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 1]))
+    assert "leave no interior; reduced to a face of their cones" in S.summary() and "<= 1.0" in S.summary()
+    assert "face" not in DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 0.9])).summary()
