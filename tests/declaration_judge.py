@@ -185,10 +185,11 @@ class Judge:
     def _hold(self, what: str, points: np.ndarray, exactly: bool) -> None:
         """Complain where points, in plain units, are outside the declared set."""
         for z in points:
-            if self.declaration.has_auxiliaries:
-                far = self.distance(z) if exactly else 0.0
-            else:
+            far: float | None = 0.0
+            if not self.declaration.has_auxiliaries:
                 far = self.violation(z.reshape(self.declaration.anchor.shape, order="F"))
+            if np.isinf(far) or (self.declaration.has_auxiliaries and exactly):  # an atom is infinite at rounding's end
+                far = self.distance(z)
             if far is not None and far > _HELD * max(1.0, np.abs(z).max()) * 10:
                 self._complain(f"{what} is outside by {far:.1e}")
 
