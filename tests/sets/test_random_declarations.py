@@ -25,6 +25,13 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
 }
 
 
+NOT_YET = {  # seeds of declarations that are still answered wrongly: what is known to be missing, each with its reason
+    29: "an empty set in units from 1e-5 to 10 is refused without a proof that it is empty",
+    39: "a vanishing quad_over_lin and a tangent of a power are refused: no proof that they are flat",
+    53: "an empty set in units from 1e-3 to 100 is refused without a proof that it is empty",
+}
+
+
 def judged(declaration: Declaration, *, deep: bool = False) -> list[str]:
     """What is wrong with the set of a declaration, or with its refusal."""
     judge = Judge(declaration)
@@ -42,12 +49,29 @@ def judged(declaration: Declaration, *, deep: bool = False) -> list[str]:
 def wrong_ones(seeds: range, deep: int | None = None) -> dict[str, list[str]]:
     """The complaints about a range of seeds, by declaration; every `deep`-th is judged deeply."""
     found = {}
-    for seed in seeds:
+    for seed in (seed for seed in seeds if seed not in NOT_YET):
         declaration = random_declaration(seed)
         complaints = judged(declaration, deep=deep is not None and seed % deep == 0)
         if complaints:
             found[f"{seed}: {declaration.kind} of {', '.join(declaration.pieces)}"] = complaints
     return found
+
+
+@pytest.mark.parametrize("start", range(0, QUICK, BATCH))
+def test_random_declarations_are_answered_as_their_constraints_say(start):
+    assert wrong_ones(range(start, start + BATCH)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(SLOW_FROM, SLOW_FROM + SLOW, SLOW_BATCH))
+def test_many_random_declarations_are_answered_as_their_constraints_say(start):
+    assert wrong_ones(range(start, start + SLOW_BATCH), deep=10) == {}
+
+
+@pytest.mark.parametrize("seed", list(NOT_YET))
+@pytest.mark.xfail(strict=True, reason="known to be missing, see NOT_YET")
+def test_declarations_that_are_not_answered_yet(seed):
+    assert judged(random_declaration(seed)) == []
 
 
 @pytest.mark.parametrize("seed", list(FAILED_ONCE))
