@@ -19,8 +19,10 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     16: "a point with auxiliaries had no Dikin ellipsoid",
     64: "a point with auxiliaries had no Dikin ellipsoid",
     80: "contained points outside the domain of matrix_frac",
+    249: "was called flat in units from 1e-6 to 1e5",
     356: "projected a tenth of its size too far in units from 1e-5 to 1e6",
     414: "projected points inside a ten-thousandth of its size away",
+    600: "was called empty in units from 1e-4 to 1e5",
     658: "projected to a root of the tolerance only",
 }
 
