@@ -17,6 +17,8 @@ QUICK, BATCH = 200, 10
 SLOW_FROM, SLOW, SLOW_BATCH = 1000, 2000, 50
 FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     16: "a point with auxiliaries had no Dikin ellipsoid",
+    29: "was empty in units from 1e-5 to 10, and refused without a proof of that",
+    53: "was empty in units from 1e-3 to 100, and refused without a proof of that",
     64: "a point with auxiliaries had no Dikin ellipsoid",
     80: "contained points outside the domain of matrix_frac",
     249: "was called flat in units from 1e-6 to 1e5",
@@ -28,9 +30,7 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
 
 
 NOT_YET = {  # seeds of declarations that are still answered wrongly: what is known to be missing, each with its reason
-    29: "an empty set in units from 1e-5 to 10 is refused without a proof that it is empty",
     39: "a vanishing quad_over_lin and a tangent of a power are refused: no proof that they are flat",
-    53: "an empty set in units from 1e-3 to 100 is refused without a proof that it is empty",
 }
 
 
