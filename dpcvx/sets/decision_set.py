@@ -174,7 +174,7 @@ class DecisionSet:
         return float(values) if values.ndim == 0 else values
 
     def support_bound(self, c: Any) -> float:
-        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the set's width, more where it is badly scaled."""
+        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales."""
         return self.recognised.support_bound(self.layout.vector(c, "c"))
 
     def project(self, point: Any) -> Array:

@@ -86,7 +86,7 @@ class ConicOracles:
         return x, share < _POOR and answer.status in ("Solved", "AlmostSolved")
 
     def support_bound(self, c: Array) -> float:
-        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the set's width, more where it is badly scaled.
+        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales.
 
         A cone program proposes a dual point, which proves a bound; where the gap to its own point is too wide, the
         central path of our barrier is followed instead.

@@ -109,7 +109,7 @@ class Shape:
         return self._solvers.project(p)
 
     def support_bound(self, c: Array) -> float:
-        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the set's width, more where it is badly scaled."""
+        """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales."""
         return self._solvers.support_bound(c)
 
     def farthest(self, direction: Array) -> Array:

@@ -116,3 +116,12 @@ def test_a_ball_among_other_constraints_bounds_the_set():
     assert X.recognised.diameter(2) == pytest.approx(6, rel=1e-6)
     partial = DecisionSet(x, [cp.norm2(x[:4]) <= 3, cp.log_sum_exp(A @ x) <= 20, x >= -2, x <= 2])
     assert ellipsoids_around(partial.geometry) == []
+
+
+@pytest.mark.parametrize("p", [2.5, 3, 6])
+def test_beyond_the_euclidean_norm_a_tilted_ellipsoid_is_bounded_by_its_longest_axis_and_widest_entry(p):
+    M = np.random.default_rng(6).standard_normal((3, 3))
+    body = EllipsoidBody(np.zeros(3), M, 3)
+    longest, rows = np.linalg.norm(M, 2), np.linalg.norm(M, axis=1)
+    wanted = min(np.linalg.norm(rows, p), longest ** (2 / p) * rows.max() ** (1 - 2 / p))
+    assert body.stretch(p) == (pytest.approx(wanted, rel=1e-9), False)
