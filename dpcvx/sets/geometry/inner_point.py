@@ -68,9 +68,6 @@ def _pushed(enlarged: ConicSet, chart: DenseChart) -> Array | None:
         lifted = chart.lifted(z)
         if lifted[-1] < 0:
             best = lifted[:-1]
-            if lifted[-1] < -_DEEP / strength or strength == _STRENGTHS[-1]:
+            if lifted[-1] < -1 / strength:  # about as far below 0 as the path will go
                 break
     return best
-
-
-_DEEP = 1.0  # times 1/strength: r that far below 0 is as far as the path will go
