@@ -37,7 +37,9 @@ def test_hiding_one_path_of_a_thousand_costs_full_information_less_than_3_percen
 
 def test_the_noise_for_one_path_of_a_thousand_is_that_of_2500_times_the_epsilon(town):
     _, Y, change = town
-    said, unsaid = (dpcvx.PrivateSums(Y, 2048, e, neighbours=by) for e, by in ((1.0, change), (2500.0, "replace")))
+    said, unsaid = (
+        dpcvx.PrivateSums(Y, 2048, e, noise="laplace", neighbours=by) for e, by in ((1.0, change), (2500.0, "replace"))
+    )
     assert said.certificate.scale == pytest.approx(unsaid.certificate.scale, rel=1e-4)
     assert said.certificate.epsilon_for("replace") == pytest.approx(2500, rel=1e-4)
 
