@@ -41,8 +41,7 @@ class EllipsoidBody:
         """
         n = len(self.rows)
         if n <= _SIGNS:
-            signs = np.array(list(itertools.product((1.0, -1.0), repeat=n - 1))).reshape(-1, n - 1)
-            signs = np.concatenate([np.ones((len(signs), 1)), signs], axis=1)
+            signs = np.array([(1.0, *others) for others in itertools.product((1.0, -1.0), repeat=n - 1)])
             return float(np.linalg.norm(signs @ self.M, axis=1).max()), True
         dominant = float(np.sqrt(np.abs(self.M @ self.M.T).sum()))
         return min(dominant, float(self.lengths.max()) * np.sqrt(n), float(self.rows.sum())), self._is_aligned
