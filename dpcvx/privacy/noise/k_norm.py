@@ -31,6 +31,7 @@ from dpcvx.privacy.noise.k_norm_levels import Levels
 from dpcvx.privacy.noise.law import PureLaw, Releases
 from dpcvx.sets import LossSet
 
+_LEAST_SCALE = 0.25  # a level is kept with probability exp(-1/(4 scale)) or so: below it, draws would hardly end
 _FEWEST = 3  # entries that move, from which on it is taken where no law is named
 _UNIFORM = 0.8661  # at least E |z| of a uniform z, sqrt(3)/2 of its deviation; sums and mixtures of such have less
 
@@ -73,6 +74,7 @@ class KNorm(PureLaw):
     def calibrated(cls, releases: Releases, epsilon: float, delta: float) -> Self:
         """K in units of the grid, by the relation of neighbours: a box, or in simulation a ball."""
         scale = max(releases.count, 1) * releases.rounds_per_person / epsilon * cls.ROUNDED_UP
+        scale = max(scale, _LEAST_SCALE)
         widths = releases.neighbours.grid_widths(releases.loss_set, releases.grid.step)
         if widths is not None:
             moving = sum(width > 0 for width in widths)
