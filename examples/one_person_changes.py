@@ -77,7 +77,7 @@ for name, options in HIDDEN.items():
             curves[name] = run
     cells = "  ".join(f"{value:.4f}" for value in regrets[name])
     print(f"  {name:24s} {cells}    at epsilon {', '.join(f'{e:g}' for e in EPSILONS)}")
-scales = unsaid.certificate.scale / said.certificate.scale
+scales = unsaid.certificate.prefix_deviation / said.certificate.prefix_deviation
 print(f"the noise that hides one driver's day is {scales:.0f} times smaller than the noise that hides everybody's")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
