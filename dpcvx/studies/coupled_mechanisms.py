@@ -71,7 +71,7 @@ def changed_mechanisms() -> Iterator[Coupled]:
     decisions, losses = _sets()
     for name, change in declared_changes(Change).items():
         learners: dict[str, Callable[[], Any]] = {
-            "FTRL, Laplace noise": partial(FTRL, decisions, losses, _ROUNDS, 1.0, neighbours=change),
+            "FTRL, Laplace noise": partial(FTRL, decisions, losses, _ROUNDS, 1.0, noise="laplace", neighbours=change),
             "FTRL, Gaussian noise": partial(FTRL, decisions, losses, _ROUNDS, 1.0, 1e-6, neighbours=change),
             "FTPL, epochs": partial(FTPL, decisions, losses, None, 1.0, neighbours=change),
             "Exp2, batches": partial(_private, Exp2(decisions, losses, _ROUNDS), neighbours=change),
@@ -87,12 +87,12 @@ def changed_mechanisms() -> Iterator[Coupled]:
     beyond = np.zeros((2, _ROUNDS, 8))
     beyond[:, 0] = 0.5
     beyond[1, 0, 0] += _LITTLE
-    make = partial(PrivateSums, round_losses, _ROUNDS, 1.0, neighbours=nearest)
+    make = partial(PrivateSums, round_losses, _ROUNDS, 1.0, noise="laplace", neighbours=nearest)
     yield Coupled("to the nearest loss, not by entries", False, make, ((beyond[0], beyond[1]),))
     mistakes = (("a change a hundredth short", leaky.HundredthShort), ("a unit forgotten", leaky.UnitForgotten))
     for mistake, kind in mistakes:
         for name, change in declared_changes(kind).items():
-            make = partial(PrivateSums, losses, _ROUNDS, 1.0, neighbours=change)
+            make = partial(PrivateSums, losses, _ROUNDS, 1.0, noise="laplace", neighbours=change)
             streams = _changed_streams(losses, change, make().certificate.grid)
             yield Coupled(f"{mistake}; {name}", False, make, streams)
     short = declared_changes(leaky.HundredthShort)["entries move"]
