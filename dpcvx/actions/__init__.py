@@ -6,6 +6,7 @@ from dpcvx.actions.family import ActionFamily, Bounds, Exploration
 from dpcvx.actions.k_sets import KSets
 from dpcvx.actions.listed import LISTED, PointList
 from dpcvx.actions.paths import Paths
+from dpcvx.actions.simplices import Simplices
 
 # asked in this order whether the corners of a box, cut by a sum or not, are theirs
 FAMILIES: tuple[type[ActionFamily], ...] = (
@@ -24,6 +25,7 @@ __all__ = [
     "KSets",
     "Paths",
     "PointList",
+    "Simplices",
     "family_of_bounds",
     "listed_if_few",
 ]

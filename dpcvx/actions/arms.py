@@ -12,7 +12,7 @@ from dpcvx.actions.listed import OUTWARD, Listed
 from dpcvx.actions.weights import softmin
 from dpcvx.arrays import Array
 
-_ROUNDED = 1 + 1e-15  # the product of a scale and a radius, rounded outward
+_ROUNDED = 1e-15  # of the product of a scale and an end, added outward
 
 
 class Arms(Listed):
@@ -51,10 +51,14 @@ class Arms(Listed):
     def _explored(self, name: str, weights: Array) -> Exploration:
         if weights.min() <= 1e-12 * weights.max():
             raise ValueError(LEFT_OUT)
-        return Exploration(name, None, float(1 / weights.min()) * OUTWARD, weights)
+        return Exploration(name, None, float(1 / weights.min()) * OUTWARD, self.scale * weights, weights)
 
-    def magnitude(self, radius: Callable[[float], float], ranges: Callable[[Array], tuple[Array, Array]]) -> float:
-        return self.scale * radius(np.inf) * _ROUNDED
+    level = True
+
+    def values(self, box: tuple[Array, Array], ranges: Callable[[Array], tuple[Array, Array]]) -> tuple[float, float]:
+        low, high = self.scale * float(box[0].min()), self.scale * float(box[1].max())
+        slip = _ROUNDED * max(abs(low), abs(high))
+        return low - slip, high + slip
 
     @cached_property
     def design(self) -> Exploration:

@@ -46,7 +46,7 @@ class BoxCorners(ActionFamily):
     @cached_property
     def design(self) -> Exploration:
         moment = np.diag(self._half**2) + np.outer(self._middle, self._middle)
-        return Exploration("uniform", moment, float(self.size + bool(self._middle.any())))
+        return Exploration("uniform", moment, float(self.size + bool(self._middle.any())), self._middle)
 
     def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
         """P is diagonal but for the outer products of the two means: Woodbury."""

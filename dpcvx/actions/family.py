@@ -45,6 +45,7 @@ class Exploration:
         name: what it is called in a summary.
         moment: Sigma = E_mu[aa'], (N, N); None where the family does without.
         reach: an upper bound of max a'Sigma^+ a over the actions.
+        mean: E_mu[a], (N,).
         weights: probabilities of the actions of a list; None where mu is uniform.
         points: the actions that have these probabilities, one a row, where the family itself lists none.
     """
@@ -52,6 +53,7 @@ class Exploration:
     name: str
     moment: Array | None
     reach: float
+    mean: Array
     weights: Array | None = None
     points: Array | None = None
 
@@ -113,16 +115,21 @@ class ActionFamily(ABC):
             f"exploration by probabilities needs a list of actions; there are about e^{self.log_count:.3g} here."
         )
 
-    def magnitude(
-        self, radius: Callable[[float], float], ranges: Callable[[Array], tuple[Array, Array]]
-    ) -> float | None:
-        """An upper bound of |<loss, action>|; None where the family knows none that is better than its hull's.
+    def values(
+        self, box: tuple[Array, Array], ranges: Callable[[Array], tuple[Array, Array]]
+    ) -> tuple[float, float] | None:
+        """The least and the largest <loss, action>, from outside; None where its hull knows them as well.
 
         Args:
-            radius: gives the largest p-norm of a loss.
+            box: the least and the largest value of each entry of a loss.
             ranges: gives the least and the largest <loss, point> over all losses, for points (k, N).
         """
         return None
+
+    @property
+    def level(self) -> bool:
+        """Whether some e has <e, a> = 1 for all actions, so that a constant is a linear function of them."""
+        return False
 
     def mixed(self, covector: Array, mixing: float, exploration: Exploration) -> Array:
         """p of the actions one by one, (..., k), where they are listed.

@@ -20,6 +20,8 @@ class KSets(ActionFamily):
     built from sums of positive terms alone. Exploration is uniform, which is optimal by symmetry.
     """
 
+    level = True  # the sum of the entries is k scale
+
     def __init__(self, size: int, k: int, scale: float = 1.0) -> None:
         self.size = self.rank = size
         self.k, self.scale = k, scale
@@ -105,7 +107,7 @@ class KSets(ActionFamily):
         n, k = self.size, self.k
         pair = k * (k - 1) / (n * (n - 1))
         moment = np.full((n, n), pair) + np.eye(n) * (k / n - pair)
-        return Exploration("uniform", self.scale**2 * moment, float(n))
+        return Exploration("uniform", self.scale**2 * moment, float(n), np.full(n, self.scale * k / n))
 
 
 def _with_thing(logs: Array, weight: Array) -> Array:

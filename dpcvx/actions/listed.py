@@ -103,8 +103,13 @@ class PointList(Listed):
     def design(self) -> Exploration:
         return self._explored("design", optimal_design(self._coordinates))
 
-    def magnitude(self, radius: Callable[[float], float], ranges: Callable[[Array], tuple[Array, Array]]) -> float:
-        return max(float(np.abs(end).max()) for end in ranges(self.points))
+    def values(self, box: tuple[Array, Array], ranges: Callable[[Array], tuple[Array, Array]]) -> tuple[float, float]:
+        low, high = ranges(self.points)
+        return float(low.min()), float(high.max())
+
+    @cached_property
+    def level(self) -> bool:
+        return _on_a_level(self.points)
 
     def _explored(self, name: str, weights: Array) -> Exploration:
         values, vectors = np.linalg.eigh(_weighted(self._coordinates, weights))
@@ -112,11 +117,17 @@ class PointList(Listed):
             raise ValueError(LEFT_OUT)
         scaled = self._coordinates @ (vectors / np.sqrt(values))
         reach = float((scaled**2).sum(axis=1).max(initial=0.0)) * OUTWARD
-        return Exploration(name, _weighted(self.points, weights), reach, weights)
+        return Exploration(name, _weighted(self.points, weights), reach, weights @ self.points, weights)
 
     def _measured(self, p: Array, index: Array) -> Array:
         P = _weighted(self._coordinates, p)
         return np.asarray(np.linalg.solve(P, self._coordinates[index][..., None])[..., 0] @ self._lift)
+
+
+def _on_a_level(points: Array) -> bool:
+    """Whether the affine hull of the rows misses 0."""
+    e = np.linalg.lstsq(points, np.ones(len(points)), rcond=_RANK)[0]
+    return bool(np.abs(points @ e - 1).max() <= _RANK)
 
 
 def _weighted(points: Array, weights: Array) -> Array:

@@ -43,6 +43,8 @@ class Paths(ActionFamily):
         ValueError: where no path joins them, or some path has no end.
     """
 
+    level = True  # the edges out of the source add up to 1
+
     def __init__(self, tails: Array, heads: Array, source: int, target: int) -> None:
         self.size = len(tails)
         order = _order(tails, heads, source, target)  # of the nodes on paths: source first, target last
@@ -160,7 +162,8 @@ class Paths(ActionFamily):
     def exploration(self, wanted: Any) -> Exploration:
         if isinstance(wanted, str) and wanted == "uniform":
             moment = self.second_moment(np.zeros(self.size))
-            return Exploration("uniform", moment, self._reach(self._inverse(moment[self._live[:, None], self._live])))
+            reach = self._reach(self._inverse(moment[self._live[:, None], self._live]))
+            return Exploration("uniform", moment, reach, self.mean(np.zeros(self.size)))
         return super().exploration(wanted)
 
     @cached_property
@@ -180,7 +183,7 @@ class Paths(ActionFamily):
                 break
             paths = np.unique(np.concatenate([paths, far]), axis=0)
         wide = self._wide(chosen)
-        return Exploration("design", (wide.T * weights) @ wide, self._reach(S), weights, wide)
+        return Exploration("design", (wide.T * weights) @ wide, self._reach(S), weights @ wide, weights, wide)
 
     def _random(self, rng: np.random.Generator) -> Array:
         """Some paths that span all of them."""

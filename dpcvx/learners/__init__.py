@@ -1,7 +1,7 @@
 """Learners: declared sets and private sums joined."""
 
 from dpcvx.checkpoints import load, save
-from dpcvx.learners.bandits import Exp2, LogBarrierBandit, SCRiBLe
+from dpcvx.learners.bandits import Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.choice import private_bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.learners.check import check_learner
@@ -13,6 +13,7 @@ __all__ = [
     "FTPL",
     "FTRL",
     "Exp2",
+    "HybridBandit",
     "LogBarrierBandit",
     "PrivateBandit",
     "RegretBound",

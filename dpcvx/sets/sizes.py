@@ -59,6 +59,23 @@ class Sizes:
         return min(candidates)
 
     @cached_property
+    def values(self) -> tuple[float, float]:
+        """The least and the largest <l, x> over losses and decisions, from outside."""
+        X, Y = self.decision_set, self.loss_set
+        middle, half = self._loss_box
+        bounds = X.recognised.chord_bound
+
+        def largest(sign: int) -> float:
+            return min(self.magnitude, bounds(lambda x: sign * middle * x + half * np.abs(x)))
+
+        low, high = -largest(-1), largest(1)
+        if self.vertices is not None:
+            lows, highs = Y.ranges(X.unflatten(self.vertices))
+            slip = 1e-8 * self.magnitude
+            low, high = max(low, float(lows.min()) - slip), min(high, float(highs.max()) + slip)
+        return low, high
+
+    @cached_property
     def feedback_range(self) -> float:
         """max <l - l', x> over pairs of losses and decisions: how far one loss moves the feedback."""
         X, Y = self.decision_set, self.loss_set
@@ -139,6 +156,16 @@ class Sizes:
         candidates = [float((upper - lower) @ (np.abs(middle) + half)), constant + float((upper - lower) @ half)]
         for p, q in _HOLDER:
             candidates += [reach[p] * float(Y.radius(q)), constant + reach[p] * float(np.linalg.norm(half, q))]
+        return min(candidates)
+
+    def regret_of(self, point: Array) -> float:
+        """max <l, point - x> over losses and decisions: the largest regret of a round that plays this vector of X."""
+        X, Y = self.decision_set, self.loss_set
+        middle, half = self._loss_box
+        candidates = [self.variation]
+        candidates.append(X.recognised.chord_bound(lambda x: middle * (point - x) + half * np.abs(point - x)))
+        if self.vertices is not None:
+            candidates.append(float(Y.ranges(X.unflatten(point - self.vertices))[1].max()) * (1 + 1e-8))
         return min(candidates)
 
 

@@ -2,6 +2,7 @@
 
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.exp2 import Exp2
+from dpcvx.learners.bandits.hybrid import HybridBandit
 from dpcvx.learners.bandits.log_barrier import LogBarrierBandit
 from dpcvx.learners.bandits.scrible import SCRiBLe
 
@@ -10,6 +11,7 @@ BANDITS: tuple[type[Bandit], ...] = (
     SCRiBLe,
     Exp2,
     LogBarrierBandit,
+    HybridBandit,
 )
 
-__all__ = ["BANDITS", "Bandit", "Exp2", "LogBarrierBandit", "SCRiBLe"]
+__all__ = ["BANDITS", "Bandit", "Exp2", "HybridBandit", "LogBarrierBandit", "SCRiBLe"]

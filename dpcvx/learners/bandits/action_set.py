@@ -23,23 +23,21 @@ class ActionSet(Generic[Family]):
 
     decision_set: DecisionSet
     family: Family
-    _measured: tuple[LossSet, float] | None = field(default=None, repr=False)
+    _measured: tuple[LossSet, tuple[float, float]] | None = field(default=None, repr=False)
 
-    def magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
-        """M: an upper bound of |<loss, action>|, remembered for one loss set."""
+    def values(self, loss_set: LossSet, sizes: Sizes) -> tuple[float, float]:
+        """The least and the largest <loss, action>, from outside, remembered for one loss set."""
         if self._measured is None or self._measured[0] is not loss_set:
-            self._measured = loss_set, self._magnitude(loss_set, sizes)
+            self._measured = loss_set, self._values(loss_set, sizes)
         return self._measured[1]
 
-    def _magnitude(self, loss_set: LossSet, sizes: Sizes) -> float:
-        def radius(p: float) -> float:
-            return float(loss_set.radius(p))
-
+    def _values(self, loss_set: LossSet, sizes: Sizes) -> tuple[float, float]:
         def ranges(points: Array) -> tuple[Array, Array]:
             return loss_set.ranges(self.decision_set.unflatten(points))
 
-        known = self.family.magnitude(radius, ranges)
-        return sizes.magnitude if known is None else known
+        lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
+        known = self.family.values((lower, upper), ranges)
+        return sizes.values if known is None else known
 
 
 def action_set(actions: Any) -> ActionSet[ActionFamily]:

@@ -78,6 +78,21 @@ class Bandit(Player):
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self._rng = own_generator(seed, f"{type(self).__name__}: own draws")
         self._progress = Progress(0, None)
+        self._measure_values()
+
+    def _measure_values(self) -> None:
+        """How large feedback can be, once a public constant is taken off where no estimate of a difference minds."""
+        low, high = self._values()
+        self.middle_value = (low + high) / 2 if self._may_shift() else 0.0
+        self.magnitude = max(high - self.middle_value, self.middle_value - low)
+
+    def _values(self) -> tuple[float, float]:
+        """The least and the largest feedback without noise."""
+        return self.sizes.values
+
+    def _may_shift(self) -> bool:
+        """Whether one constant less in every feedback changes no estimated difference of losses, in the mean."""
+        return True
 
     @property
     def name(self) -> str:
@@ -98,7 +113,7 @@ class Bandit(Player):
         return self._draw_action()
 
     def _learn(self, feedback: Any) -> None:
-        state = self._after(read_feedback(feedback, self.leading))
+        state = self._after(read_feedback(feedback, self.leading) - self.middle_value)
         self._progress = Progress(self.rounds + 1, state)
 
     @abstractmethod

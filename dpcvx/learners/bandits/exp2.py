@@ -9,6 +9,7 @@ which is unbiased on the span of the actions, since E_p[P^+ aa'] is the projecti
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class Exp2(Bandit):
             boxes, simplices, k-sets and flows by formulas, others by listing up to 10,000 of them.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         exploration: mu: "design" (Kiefer-Wolfowitz), "uniform", or probabilities of the listed actions.
-        tuning: "moments", or for arms also "rigorous" (noise cut at 2 lam ln T) and "paper" (Theorem 4.1, unproved).
+        tuning: "sharp", "moments" (rounder numbers, for comparison), or for arms also "rigorous" (noise cut at 2 lam
+            ln T) and "paper" (Theorem 4.1, unproved).
         learning_rate: eta; by default the one of the tuning. The exploration follows from it.
 
     Attributes:
@@ -48,7 +50,7 @@ class Exp2(Bandit):
         horizon: int,
         *,
         exploration: str | Exploration | Any = "design",
-        tuning: str = "moments",
+        tuning: str = "sharp",
         noise_scale: float = 0.0,
         learning_rate: float | None = None,
         seed: int | np.random.Generator | None = None,
@@ -56,14 +58,14 @@ class Exp2(Bandit):
     ) -> None:
         self._actions = action_set(actions)
         self.family = self._actions.family
-        super().__init__(
-            self._actions.decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas
-        )
         if not isinstance(tuning, str) or tuning not in TUNINGS:
             raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, not {tuning!r}.")
         if TUNINGS[tuning].arms_only and not self.family.is_arms:
-            raise ValueError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="moments".')
+            raise ValueError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="sharp".')
         self.tuning, self._tuning = tuning, TUNINGS[tuning]
+        super().__init__(
+            self._actions.decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas
+        )
         self._theorem = self._tuning.theorem
         self.exploration = self.family.exploration(exploration)
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
@@ -71,9 +73,10 @@ class Exp2(Bandit):
             log_count=self.family.log_count,
             rank=self.family.rank,
             reach=self.exploration.reach,
-            magnitude=self._actions.magnitude(loss_set, self.sizes),
+            magnitude=self.magnitude,
             noise_scale=self.noise_scale,
             horizon=self.horizon,
+            regret=self.sizes.regret_of(self.exploration.mean),
         )
         self.learning_rate, self.mixing = self._tuning.rates(self._game, self._given_rate)
         self._zero = np.zeros((*self.leading, self.family.size))
@@ -85,15 +88,16 @@ class Exp2(Bandit):
         try:
             actions = action_set(decision_set)
             _ = actions.family.design
-            actions.magnitude(loss_set, sizes_of(decision_set, loss_set))
+            actions.values(loss_set, sizes_of(decision_set, loss_set))
         except (DpcvxError, ValueError) as error:
             return str(error)
         return None
 
-    @property
-    def magnitude(self) -> float:
-        """M: an upper bound of |<loss, action>|."""
-        return self._game.magnitude
+    def _values(self) -> tuple[float, float]:
+        return self._actions.values(self.loss_set, self.sizes)
+
+    def _may_shift(self) -> bool:
+        return self._tuning.centers and self.family.level
 
     @property
     def probabilities(self) -> Array:
@@ -117,12 +121,13 @@ class Exp2(Bandit):
         """|E r (q - u)'P^+ a| <= h ((q - u)'P^+ (q - u))^(1/2), q'P^+ q <= 1/(1 - gamma) and u'P^+ u <= reach/gamma.
 
         The first is Cauchy and Schwarz with E aa' = P; the others follow from P >= (1 - gamma) qq' and
-        P >= gamma Sigma.
+        P >= gamma Sigma. Values that reach M + h are covered by the bound for them.
         """
         if not self.mixing:
             return 0.0
-        gamma, reach = self.mixing, self.exploration.reach
-        return error * self.horizon * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
+        gamma, reach, wider = self.mixing, self.exploration.reach, replace(self._game, magnitude=self.magnitude + error)
+        bias = error * self.horizon * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
+        return bias + max(0.0, self._tuning.bound(wider, self.learning_rate, gamma) - self.uncapped_bound)
 
     def _draw_action(self) -> Array:
         action, self._measure = self.family.play(self._covector, self.mixing, self.exploration, self._rng)

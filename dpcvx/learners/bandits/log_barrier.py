@@ -82,13 +82,15 @@ class LogBarrierBandit(Bandit):
         )
         self._corners = self._arms.family
         self.n_arms = self._corners.size
-        self.magnitude = self._arms.magnitude(loss_set, self.sizes)
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()
         N = float(self.n_arms)
         self._progress = Progress(0, Known(np.full((*self.leading, self.n_arms), N), np.full(self.leading, 1 / N)))
         self._first = self.n_arms * np.arange(math.prod(self.leading)).reshape(self.leading)  # of each replica's arms
         self._arm = np.zeros(self.leading, dtype=int)
+
+    def _values(self) -> tuple[float, float]:
+        return self._arms.values(self.loss_set, self.sizes)
 
     @classmethod
     def refusal(cls, decision_set: DecisionSet, loss_set: LossSet) -> str | None:

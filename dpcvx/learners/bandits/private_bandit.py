@@ -153,7 +153,7 @@ class PrivateBandit(Player):
         return batch * rounded_bound(
             tuned,
             _uncapped(tuned),
-            magnitude=self.sizes.magnitude,
+            magnitude=getattr(tuned, "magnitude", self.sizes.magnitude),
             step=self._calibration.grid(batch).step,
             noise=self._calibration.scale(batch),
         )

@@ -107,7 +107,7 @@ class SCRiBLe(Bandit):
     @property
     def _magnitude(self) -> float:
         """M: the largest feedback, less the baseline."""
-        return self.sizes.magnitude * (2 if self.baseline else 1)
+        return self.magnitude * (2 if self.baseline else 1)
 
     @property
     def _noise_reach(self) -> float:
@@ -132,7 +132,7 @@ class SCRiBLe(Bandit):
 
     @property
     def uncapped_bound(self) -> float:
-        n, M, T, eta = self.decision_set.dim, self.sizes.magnitude, self.horizon, self.learning_rate
+        n, M, T, eta = self.decision_set.dim, self.magnitude, self.horizon, self.learning_rate
         if not n:
             return 0.0
         if eta * n * (self._magnitude + self._noise_reach) > 0.5 * (1 + 1e-12):
@@ -188,7 +188,7 @@ class SCRiBLe(Bandit):
             return None
         mean = at.mean
         if self.baseline:
-            M = self.sizes.magnitude
+            M = self.magnitude
             value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
         if self.leading:  # NumPy warns where numbers overflow, BLAS does not; far smaller ones are dropped already
             value = np.minimum(np.maximum(value, -_HUGE), _HUGE)

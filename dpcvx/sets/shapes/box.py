@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from dpcvx.actions import ActionFamily, Bounds, family_of_bounds
+from dpcvx.actions import ActionFamily, Bounds, Simplices, family_of_bounds
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
@@ -127,6 +127,10 @@ class Box(Sides):
         plain = self._plain()
         family = None if plain is None else family_of_bounds(Bounds(*plain, None, is_simplex=False))
         return family or super().action_family(minimise)
+
+    def simplices(self) -> Simplices | None:
+        plain = self._plain()
+        return None if plain is None else Simplices.of_box(*plain)
 
     def entropy_argmin(self, c: Array) -> Array | None:
         plain = self._plain()

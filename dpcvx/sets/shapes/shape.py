@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dpcvx.actions import ActionFamily, Arms, PointList
+from dpcvx.actions import ActionFamily, Arms, PointList, Simplices
 from dpcvx.arrays import Array, Bools
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
@@ -369,6 +369,10 @@ class Shape:
 
     def arms(self) -> Arms | None:
         """The vertices where they are one multiple of the unit vectors, otherwise None."""
+        return None
+
+    def simplices(self) -> Simplices | None:
+        """The set as a product of simplices and intervals, by its corners; None where it is none."""
         return None
 
     def extremes(self, rng: np.random.Generator, count: int) -> Array | None:

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from dpcvx.actions import ActionFamily, Arms, Bounds, family_of_bounds
+from dpcvx.actions import ActionFamily, Arms, Bounds, Simplices, family_of_bounds
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.geometry import Geometry
@@ -132,6 +132,10 @@ class CappedSimplex(Polytope):
     def arms(self) -> Arms | None:
         plain = self._plain()
         return None if plain is None else Arms.of_bounds(plain)
+
+    def simplices(self) -> Simplices | None:
+        arms = self.arms()
+        return None if arms is None else Simplices.of_simplex(arms.size, arms.scale)
 
     def entropy_argmin(self, c: Array) -> Array | None:
         plain = self._plain()

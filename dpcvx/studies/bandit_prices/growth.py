@@ -115,7 +115,7 @@ def _corners(n: int, horizon: int, replicas: int) -> ContestRow:
     gap = n * math.sqrt(math.log(2) * second_moment(sets, GENTLE) / horizon)
     losses = hardest(np.full(n, 1 / n), gap, ARM_FACTORS)
     contest = Contest(f"cube N = {n}", sets, horizon, GENTLE, losses, replicas)
-    return contest.row("EXP2 by moments", Exp2(*sets, horizon), batch=1)
+    return contest.row("EXP2 by moments", Exp2(*sets, horizon, tuning="moments"), batch=1)
 
 
 def _cube(n: int, horizon: int, replicas: int) -> ContestRow:

@@ -67,7 +67,7 @@ def noise_rows(horizon: int, flow_horizon: int, replicas: int, epsilon: float = 
             contest.row("SCRiBLe, scalar noise, batches", learner),
         ]
         if contest.pick.name == "private Exp2":
-            rows.append(contest.row("EXP2 by moments, batches", Exp2(*sets, T)))
+            rows.append(contest.row("EXP2 by moments, batches", Exp2(*sets, T, tuning="moments")))
     return rows
 
 
@@ -151,7 +151,7 @@ def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0)
     """The cube by its vertices and as a body, on a loss spread over all coordinates: the idle player pays `HALF`."""
     sets = cube(size)
     contest = _contest(f"cube N = {size}", sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)
-    learners = {"EXP2 by moments": Exp2(*sets, horizon), "SCRiBLe": SCRiBLe(*sets, horizon)}
+    learners = {"EXP2 by moments": Exp2(*sets, horizon, tuning="moments"), "SCRiBLe": SCRiBLe(*sets, horizon)}
     return [
         contest.row(name + batch, learner, batch=BATCHES[batch])
         for name, learner in learners.items()

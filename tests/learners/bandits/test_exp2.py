@@ -171,7 +171,7 @@ def test_short_horizons_and_two_arms(horizon):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tuning": "best"}, "tuning must be one of moments, rigorous, paper"),
+        ({"tuning": "best"}, "tuning must be one of sharp, moments, rigorous, paper"),
         ({"exploration": "none"}, "exploration must be"),
         ({"exploration": [0.5, 0.5]}, "3 probabilities"),
         ({"exploration": [0.5, 0.5, 0.5]}, "sum 1.5"),
@@ -204,7 +204,7 @@ def test_wrong_actions_are_sentences():
 
 def test_tuning_for_noise_is_the_formula_of_the_theory():
     N, T, lam = 10, 5000, 2.0
-    learner = Exp2(np.eye(N), box_losses(N), 100).with_noise(lam, T)
+    learner = Exp2(np.eye(N), box_losses(N), 100, tuning="moments").with_noise(lam, T)
     V = 1 + 7 / 3 * lam**2
     eta = math.sqrt(math.log(N) / (N * T * (V + 4 * lam)))
     gamma = 2 * eta * N * lam
@@ -237,19 +237,95 @@ def test_rigorous_and_paper_tunings_are_their_formulas():
 
 
 def test_the_tuned_rate_is_nearly_the_best_of_the_bound():
-    game = Game(log_count=math.log(50), rank=7, reach=7.5, magnitude=1.5, noise_scale=2.0, horizon=10**6)
-    tuning = TUNINGS["moments"]
-    eta, gamma = tuning.rates(game, None)
-    others = [tuning.bound(game, *tuning.rates(game, eta * factor)) for factor in np.geomspace(0.3, 3, 41)]
-    assert tuning.bound(game, eta, gamma) <= 1.01 * min(others)
+    game = Game(log_count=math.log(50), rank=7, reach=7.5, magnitude=1.5, noise_scale=2.0, horizon=10**6, regret=2.0)
+    for name in ("sharp", "moments"):
+        tuning = TUNINGS[name]
+        eta, gamma = tuning.rates(game, None)
+        others = [tuning.bound(game, *tuning.rates(game, eta * factor)) for factor in np.geomspace(0.3, 3, 41)]
+        assert tuning.bound(game, eta, gamma) <= 1.01 * min(others)
+
+
+def test_the_sharp_bound_is_its_formula_and_below_that_by_moments():
+    N, T, lam = 10, 5000, 2.0
+    learner = Exp2(np.eye(N), box_losses(N), T, noise_scale=lam)
+    eta, gamma = learner.learning_rate, learner.mixing
+    k = eta * N / gamma
+    assert k * lam < 1
+    second = (math.exp(k) - 1 - k) / k**2 + math.exp(k) * lam**2 / (1 - (k * lam) ** 2)
+    regret = 2 * (1 - 1 / N)  # of even draws, losses between -1 and 1
+    assert learner.uncapped_bound == pytest.approx(math.log(N) / eta + eta * N * T * second + gamma * regret * T)
+    assert learner.uncapped_bound < Exp2(np.eye(N), box_losses(N), T, noise_scale=lam, tuning="moments").uncapped_bound
+
+
+def test_the_inequality_behind_the_sharp_bound_holds_and_a_smaller_one_does_not():
+    rng = np.random.default_rng(0)
+    s, most = rng.uniform(0.01, 3, 20_000), rng.uniform(0, 0.99, 20_000)  # k M and (k lam)^2
+    x, y = rng.uniform(-5, 1, 20_000), most * rng.uniform(0, 1, 20_000)
+    x = np.where(x > 0, x * s, x)
+    phi = (np.expm1(s) - s) / s**2
+    left = np.exp(x) / (1 - y)
+    assert np.all(left <= (1 + x + phi * x**2 + np.exp(s) * y / (1 - most)) * (1 + 1e-12))
+    assert np.any(left > 1 + x + 0.9 * phi * x**2 + np.exp(s) * y / (1 - most))
+
+
+@pytest.mark.parametrize(("name", "figure"), [("3-sets", 0.273), ("paths", 0.912)])
+def test_centered_sharp_bounds_are_those_of_the_theory(name, figure):
+    import networkx as nx
+
+    grid = nx.DiGraph(
+        [
+            ((i, j), (i + a, j + b))
+            for i in range(5)
+            for j in range(5)
+            for a, b in ((0, 1), (1, 0))
+            if i + a < 5 and j + b < 5
+        ]
+    )
+    X = ds.capped_simplex(10, 3) if name == "3-sets" else ds.flow_polytope(grid, (0, 0), (4, 4))
+    private = PrivateBandit(Exp2(X, box_losses(X.size, 0.0, 1.0), 2**16), 1.0)
+    assert 0.97 * figure <= private.uncapped_bound / 2**16 <= figure
+
+
+def test_a_constant_is_taken_off_the_feedback_only_where_the_actions_are_on_a_level():
+    half = box_losses(4, 0.0, 1.0)
+    for actions in (np.eye(4), ds.capped_simplex(4, 2), np.array([[1.0, 0, 0, 0], [0, 2.0, 0, 0], [1, 2, 1, 1.0]])):
+        learner = Exp2(actions, half, 100)
+        assert learner.family.level and learner.middle_value > 0
+        low, high = learner.middle_value - learner.magnitude, learner.middle_value + learner.magnitude
+        ends = half.ranges(
+            learner.decision_set.unflatten(
+                learner.family.listed() if learner.family.listed() is not None else learner.decision_set.vertices()
+            )
+        )
+        assert low <= ends[0].min() + 1e-7 and ends[1].max() <= high + 1e-7
+    with_zero = np.vstack([np.eye(4), np.zeros(4)])
+    for actions in (ds.box(np.zeros(4), np.ones(4)), with_zero):
+        learner = Exp2(actions, half, 100)
+        assert not learner.family.level and learner.middle_value == 0
+    assert Exp2(np.eye(4), half, 100, tuning="paper").middle_value == 0
+
+
+def test_a_constant_in_all_losses_changes_no_play_of_a_centered_learner():
+    losses = np.random.default_rng(2).random((200, 4))
+    plays = []
+    for low in (0.0, 7.0):
+        learner = Exp2(np.eye(4), box_losses(4, low, low + 1), 200, seed=5)
+        plays.append([])
+        for loss in losses + low:
+            action = learner.act()
+            learner.update(float(action @ loss))
+            plays[-1].append(int(action.argmax()))
+    assert plays[0] == plays[1]
 
 
 def test_an_own_rate_has_a_bound_only_where_the_exploration_suffices():
     Y = box_losses(4)
-    slow = Exp2(np.eye(4), Y, 1000, learning_rate=1e-3)
+    slow = Exp2(np.eye(4), Y, 1000, learning_rate=1e-3, tuning="moments")
     assert slow.mixing == pytest.approx(8e-3) and slow.regret_bound is not None
-    fast = Exp2(np.eye(4), Y, 1000, learning_rate=1.0)
+    fast = Exp2(np.eye(4), Y, 1000, learning_rate=1.0, tuning="moments")
     assert fast.regret_bound is None and "needs exploration of 8" in fast.summary()
+    loud = Exp2(np.eye(4), Y, 1000, learning_rate=1.0, noise_scale=1.0)
+    assert loud.regret_bound is None and "the learning rate 1 is too large" in loud.summary()
 
 
 def test_settings_survive_with_noise_and_simulated():

@@ -428,7 +428,7 @@ def test_the_choice_has_the_smallest_bound_and_shows_the_others():
             chosen = private_bandit(X, Y, 2000, 1.0, seed=seed)
             ours = PrivateBandit(SCRiBLe(X, Y, 2000), 1.0)
             assert chosen.uncapped_bound <= ours.uncapped_bound * (1 + 1e-9)
-            assert len(chosen.comparison) == 3 and all(line in chosen.summary() for line in chosen.comparison)
+            assert len(chosen.comparison) == 4 and all(line in chosen.summary() for line in chosen.comparison)
             assert X.contains(chosen.act(), 1e-9) and (chosen.lineage is None) == (seed is not None)
     assert "SCRiBLe" in chosen.name and "not here" in chosen.summary()  # the ball has no vertices
     with pytest.raises(ValueError, match="DecisionSet"):

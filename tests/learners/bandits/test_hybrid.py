@@ -1,0 +1,220 @@
+"""Entropy and log-barrier over arms and boxes: probabilities, estimates, the inequality of the proof, and regret."""
+
+import math
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from loss_sets import ball_losses, box_losses
+from scipy.integrate import quad
+
+import decision_sets as ds
+from dpcvx import DecisionSet, HybridBandit, PrivateBandit, check_learner
+from dpcvx.actions import Simplices
+from dpcvx.learners.bandits.hybrid import Game, balanced
+
+
+@pytest.mark.parametrize("arms", [2, 3, 10, 1000])
+@pytest.mark.parametrize("beta", [1e-9, 1e-3, 0.5, 40.0])
+@pytest.mark.parametrize("spread", [0.0, 1e-8, 1.0, 1e4, 1e150])
+def test_probabilities_solve_the_normal_equation(arms, beta, spread):
+    rng = np.random.default_rng(0)
+    scores = spread * rng.exponential(size=(6, arms)) ** 3
+    scores[1, :-1] = 0.0  # ties
+    scores -= scores.min(axis=-1, keepdims=True)
+    for start in (-1e3, 0.0, 1e9):
+        p, mu = balanced(beta, scores, np.full(6, start))
+        assert (p >= 0).all() and np.allclose(p.sum(axis=-1), 1, atol=1e-12)
+        seen = p > 1e-200
+        right = mu[:, None] - scores
+        left = np.log(np.where(seen, p, 1.0)) - beta / np.where(seen, p, 1.0)
+        assert np.allclose(left[seen], right[seen], rtol=1e-8, atol=1e-7)
+
+
+def test_probabilities_minimise_the_regularised_cost_on_every_group():
+    X = ds.box(np.array([-1.0, 0.0, 2.0]), np.array([1.0, 3.0, 2.5]))
+    learner = HybridBandit(X, box_losses(3), 300, seed=0)
+    costs = np.zeros((3, 2))
+    for _ in range(100):
+        action, p = learner.act(), learner.probabilities
+        value = float(action @ np.array([0.5, -1.0, 1.0]))
+        up = (action > learner.simplices.base).astype(int)
+        costs[np.arange(3), up] += (value - learner.middle_value) / p[np.arange(3), up]
+        learner.update(value)
+    p = learner.probabilities
+    gradient = learner.learning_rate * costs + np.log(p) - learner.barrier / p
+    assert np.ptp(gradient, axis=-1).max() <= 1e-7 * np.abs(gradient).max()
+
+
+def test_estimates_of_differences_are_unbiased_in_every_group_though_all_share_one_number():
+    X = ds.box(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    learner = HybridBandit(X, box_losses(2), 100, seed=0)
+    for _ in range(30):
+        learner.update(float(learner.act() @ np.array([0.3, -1.0])))
+    known, loss = learner._state, np.array([0.7, -0.4])
+    mean = np.zeros((2, 2))
+    for chosen in np.ndindex(2, 2):
+        learner._chosen = np.array(chosen)
+        value = float(learner.simplices.actions(learner._chosen) @ loss)
+        after = learner._after(np.float64(value)).costs - known.costs
+        mean += math.prod(known.p[g, i] for g, i in enumerate(chosen)) * (after - after[:, :1])
+    assert np.allclose(mean[:, 1] - mean[:, 0], loss * 2, atol=1e-9)  # both sides are 2 long
+
+
+def most_of_a_round(p, i, w, eta, beta):
+    """max over q of <f, p - q> - D_R(q, p)/eta for the estimate f = (w/p_i) e_i, by Newton's method on the dual."""
+    score = np.log(p) - beta / p - eta * (w / p[i]) * (np.arange(len(p)) == i)
+    q, _ = balanced(beta, -(score - score.max()), np.zeros(()))
+    divergence = q @ np.log(q / p) + beta * (q / p - 1 - np.log(q / p)).sum()
+    return (w / p[i]) * (p[i] - q[i]) - divergence / eta
+
+
+def psi(x, N, eta, beta):
+    q = beta / eta
+    if x <= q:
+        return eta / 2 * x * x * (N - 1) / (1 + (N - 1) * (beta - eta * x))
+    return eta / 2 * x * x * (N - 1) + N * (x - q)
+
+
+def test_a_round_costs_at_most_what_the_proof_says_and_nearly_that():
+    rng, nearest = np.random.default_rng(0), 0.0
+    for _ in range(400):
+        N, eta, q = int(rng.integers(2, 6)), 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-1, 1)
+        beta, p = eta * q, rng.dirichlet(np.full(N, rng.choice([0.3, 1.0, 20.0])))
+        if p.min() < 1e-8:
+            continue
+        x = q * rng.choice([0.1, 0.5, 1.0, 1.0, 3.0])
+        for sign in (1, -1):
+            paid = sum(p[i] * most_of_a_round(p, i, sign * x, eta, beta) for i in range(N))
+            said = psi(x, N, eta, beta)
+            assert paid <= said * (1 + 1e-9) + 1e-9
+            nearest = max(nearest, paid / said)
+    assert nearest > 0.9  # so that a tenth less would not hold
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.3])
+@pytest.mark.parametrize(("M", "lam", "eta", "beta"), [(1, 0.5, 0.01, 0.05), (1, 3, 0.2, 2.0), (2, 1e-3, 0.1, 0.4)])
+def test_the_stability_of_the_bound_is_the_integral_of_the_proof(M, lam, eta, beta, slack):
+    N, ends = 7, 40 * lam + 40 * M
+    game = Game(Simplices.of_simplex(N, 1.0), 1000, M, lam, 2.0)
+
+    def density(z):
+        return psi(abs(M + z) + slack, N, eta, beta) * math.exp(-abs(z) / lam) / (2 * lam)
+
+    q = beta / eta - slack
+    cuts = sorted({0.0, -M, q - M, -q - M, *(k * lam for k in range(-40, 41))})
+    exact = sum(
+        quad(density, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in zip([-ends, *cuts], [*cuts, ends], strict=True)
+    )
+    assert exact * (1 - 1e-9) <= game._stability(N, eta, beta, slack) <= exact * (1 + 1e-6)
+
+
+def test_rates_have_the_smallest_bound():
+    for X, Y, lam in ((ds.cube(4), ball_losses(4, 1), 0.0), (ds.simplex(6), box_losses(6), 2.0)):
+        learner = HybridBandit(X, Y, 10**4, noise_scale=lam)
+        eta, q = learner.learning_rate, learner.barrier / learner.learning_rate
+        for a in (0.8, 1.0, 1.25):
+            for b in (0.8, 1.0, 1.25):
+                other = learner._game.bound(eta * a, eta * a * max(q * b, learner.magnitude))
+                assert learner.uncapped_bound <= other * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "rounds", "figure"),
+    [
+        (lambda T: HybridBandit(ds.cube(10), ball_losses(10, 1), T), 10**5, 0.103),
+        (lambda T: HybridBandit(10, box_losses(10), T), 2**17, 0.0525),
+        (lambda T: HybridBandit(10, box_losses(10, 0, 1), T), 2**17, 0.0262),
+        (lambda T: HybridBandit(100, box_losses(100), T), 2**14, 0.702),
+    ],
+)
+def test_the_private_bound_is_that_of_the_theory(make, rounds, figure):
+    private = PrivateBandit(make(rounds), 1.0)
+    assert 0.97 * figure <= private.uncapped_bound / rounds <= figure
+    assert private.batch == 3
+
+
+def test_rounding_is_charged_for_every_group_and_for_larger_feedback():
+    learner = HybridBandit(ds.cube(5), ball_losses(5, 1), 1000, noise_scale=1.0)
+    bias = 2 * 1e-3 * 1000 * 5
+    assert bias < learner.rounding_cost(1e-3) < 1.2 * bias
+    assert learner.rounding_cost(1e-9) == pytest.approx(bias * 1e-6, rel=0.2)
+    secure = PrivateBandit(learner, 1.0)
+    assert secure.uncapped_bound > HybridBandit(ds.cube(5), ball_losses(5, 1), 1000).uncapped_bound
+
+
+def played(learner, losses, replicas, sign=1):
+    """Regret of replicas whose feedback carries the noise that the learner was tuned for."""
+    playing, rng = learner.simulated(replicas, 0), np.random.default_rng(1)
+    incurred = np.zeros(replicas)
+    for loss in losses:
+        values = playing.act() @ loss
+        incurred += values
+        playing.update(sign * (values + learner.noise_scale * rng.laplace(size=replicas)))
+    return incurred + learner.decision_set.support(-losses.sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "noise", "horizon"),
+    [
+        (ds.simplex(3), box_losses(3), 0.0, 2000),
+        (ds.simplex(4), box_losses(4), 0.7, 3000),
+        (ds.cube(3), ball_losses(3, 1), 0.5, 3000),
+    ],
+)
+def test_mean_regret_is_below_the_proved_bound(X, Y, noise, horizon):
+    learner = HybridBandit(X, Y, horizon, noise_scale=noise)
+    bound = learner.regret_bound.total
+    assert bound <= 0.5 * horizon * learner.sizes.variation  # otherwise the comparison says nothing
+    loss = np.full(X.size, 1 / X.size)
+    loss[0] = -1 / X.size
+    losses = np.tile(loss / Y.radius(1) * X.size if X.size != 4 else loss * 4, (horizon, 1))
+    losses = losses * (1 if Y.contains(losses[0]) else 1 / np.abs(losses[0]).sum())
+    regret = played(learner, losses, 50)
+    assert regret.mean() + 3 * regret.std() / math.sqrt(50) <= bound
+    assert played(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
+
+
+def test_actions_are_corners_in_the_shape_of_the_set():
+    x = cp.Variable((2, 3))
+    X = DecisionSet(x, [x >= -1, x <= np.arange(6.0).reshape(2, 3)])
+    learner = HybridBandit(X, box_losses((2, 3)), 20, seed=0)
+    for _ in range(20):
+        action = learner.act()
+        assert ((action == -1) | (action == np.arange(6.0).reshape(2, 3))).all()
+        learner.update(float(action.sum()))
+    many = HybridBandit(ds.simplex(4), box_losses(4), 20, seed=0, replicas=5)
+    assert (np.sort(many.act(), axis=-1) == [0, 0, 0, 1]).all()
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300])
+def test_huge_feedback_does_not_overflow(value):
+    learner = HybridBandit(ds.cube(3), box_losses(3), 40, seed=0, replicas=3, noise_scale=1.0)
+    for sign in (1, -1) * 20:
+        assert np.isfinite(learner.act()).all()
+        learner.update(np.array([value, -value, 0.0]) * sign)
+        p = learner.probabilities
+        assert (p >= 0).all() and np.allclose(p.sum(axis=-1), 1, atol=1e-9)
+
+
+def test_other_sets_and_bad_arguments_are_refused_by_sentences():
+    with pytest.raises(ValueError, match="is no simplex, no box and no product of them"):
+        HybridBandit(ds.norm_ball(3, 2), box_losses(3), 10)
+    with pytest.raises(ValueError, match="barrier must be a positive number"):
+        HybridBandit(3, box_losses(3), 10, barrier=-1.0)
+    assert "no product" in HybridBandit.refusal(ds.norm_ball(3, 2), box_losses(3))
+    weak = HybridBandit(3, box_losses(3), 10, learning_rate=1.0, barrier=0.5)  # beta < eta M
+    assert weak.regret_bound is None and "no bound is proved" in weak.summary()
+
+
+def test_a_set_of_one_corner_is_played_without_regret():
+    learner = HybridBandit(ds.cube(1), box_losses(1, 0.0, 0.0), 5, seed=0)
+    learner.update(float(learner.act()[0]) * 0)
+    assert learner.uncapped_bound == 0
+
+
+@pytest.mark.parametrize("X", [ds.simplex(4), ds.cube(2)])
+def test_the_learner_keeps_the_protocol_alone_and_private(X):
+    Y = box_losses(X.size)
+    check_learner(lambda seed: HybridBandit(X, Y, 40, seed=seed))
+    check_learner(lambda seed: PrivateBandit(HybridBandit(X, Y, 40, seed=seed), 1.0, seed=seed))
