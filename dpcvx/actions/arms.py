@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dpcvx.actions.family import LEFT_OUT, Bounds, Exploration
+from dpcvx.actions.family import LEFT_OUT, Bounds, Exploration, Mixing
 from dpcvx.actions.listed import OUTWARD, Listed
 from dpcvx.actions.weights import softmin
 from dpcvx.arrays import Array
@@ -33,6 +33,9 @@ class Arms(Listed):
     def actions(self, index: Any) -> Array:
         return np.asarray((np.asarray(index)[..., None] == self._numbers) * self.scale)
 
+    def scores(self, covector: Array) -> Array:
+        return self.scale * covector
+
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         return softmin(self.scale * covector, total)
 
@@ -42,7 +45,7 @@ class Arms(Listed):
     def second_moment(self, covector: Array) -> Array:
         return self.scale**2 * self.probabilities(covector)[..., None] * np.eye(self.size)
 
-    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+    def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
         return np.asarray(action / (self.scale**2 * self.mixed(covector, mixing, exploration)))
 
     def _measured(self, p: Array, index: Array) -> Array:

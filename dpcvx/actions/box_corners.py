@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy.special import expit
 
-from dpcvx.actions.family import ActionFamily, Bounds, Exploration
+from dpcvx.actions.family import ActionFamily, Bounds, Exploration, Mixing
 from dpcvx.arrays import Array
 
 
@@ -48,8 +48,32 @@ class BoxCorners(ActionFamily):
         moment = np.diag(self._half**2) + np.outer(self._middle, self._middle)
         return Exploration("uniform", moment, float(self.size + bool(self._middle.any())), self._middle)
 
-    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+    def log_partition(self, covector: Array) -> Array:
+        odds = np.abs(2 * self._half * covector)
+        return np.asarray((odds / 2 + np.log1p(np.exp(-odds)) - self._middle * covector).sum(axis=-1))
+
+    def ends(self, covector: Array) -> tuple[Array, Array]:
+        middle, half = covector @ self._middle, np.abs(covector) @ self._half
+        return middle - half, middle + half
+
+    def centered(
+        self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Cov_p is diagonal but for what the two means are apart: Sherman and Morrison."""
+        share = np.asarray(mixing)[..., None]
+        explores = rng.random((*covector.shape[:-1], 1)) < share
+        action = self.sample(np.where(explores, 0.0, covector), rng)
+        D = (1 - share) * self._variances(covector) + share * self._half**2
+        apart = self.mean(covector) - self._middle
+        off = action - self._middle - (1 - share) * apart  # a - E_p a
+        direct, first = off / D, apart / D
+        weight = share * (1 - share)
+        along = weight * (apart * direct).sum(axis=-1, keepdims=True)
+        return action, np.asarray(direct - along / (1 + weight * (apart * first).sum(axis=-1, keepdims=True)) * first)
+
+    def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
         """P is diagonal but for the outer products of the two means: Woodbury."""
+        assert isinstance(mixing, float)
         D = (1 - mixing) * self._variances(covector) + mixing * self._half**2
         m = math.sqrt(1 - mixing) * self.mean(covector)
         direct, first = action / D, m / D

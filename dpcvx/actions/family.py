@@ -19,6 +19,7 @@ import numpy as np
 from dpcvx.arrays import Array
 
 EXPLORATIONS = ("uniform", "design")
+Mixing = float | Array  # the share of exploration, the same for all leading axes or one for each
 LEFT_OUT = "exploration leaves out directions: the actions it draws do not span all actions."
 
 
@@ -94,6 +95,14 @@ class ActionFamily(ABC):
     def second_moment(self, covector: Array) -> Array:
         """E_q[aa'], (..., N, N)."""
 
+    @abstractmethod
+    def log_partition(self, covector: Array) -> Array:
+        """ln of the sum of exp(-<covector, a>) over all actions, (...)."""
+
+    @abstractmethod
+    def ends(self, covector: Array) -> tuple[Array, Array]:
+        """The least and the largest <covector, a> over all actions, (...)."""
+
     @property
     @abstractmethod
     def design(self) -> Exploration:
@@ -140,15 +149,30 @@ class ActionFamily(ABC):
         raise ValueError(f"There are about e^{self.log_count:.3g} actions; their probabilities are not listed.")
 
     def play(
-        self, covector: Array, mixing: float, exploration: Exploration, rng: np.random.Generator
+        self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
         """One draw a from p for each covector, and P^+ a."""
         explores = rng.random(covector.shape[:-1]) < mixing
         action = self.sample(np.where(explores[..., None], 0.0, covector), rng)
         return action, self.measure(covector, mixing, exploration, action)
 
-    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
+    def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
         """P^+ a for actions (..., N)."""
+        return np.asarray(np.linalg.solve(self._mixed_moment(covector, mixing, exploration), action[..., None])[..., 0])
+
+    def centered(
+        self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """One draw a from p, and a covector that differs by a constant from Cov_p^+ (a - E_p a) on all actions.
+
+        Where the actions are on a level, P^+ a is one: <P^+ a, b> = 1 + (a - m)'Cov^+ (b - m), as in regression with
+        an intercept.
+        """
+        assert self.level
+        return self.play(covector, mixing, exploration, rng)
+
+    def _mixed_moment(self, covector: Array, mixing: Mixing, exploration: Exploration) -> Array:
+        """P."""
         assert exploration.moment is not None
-        P = (1 - mixing) * self.second_moment(covector) + mixing * exploration.moment
-        return np.asarray(np.linalg.solve(P, action[..., None])[..., 0])
+        share = np.asarray(mixing)[..., None, None]
+        return np.asarray((1 - share) * self.second_moment(covector) + share * exploration.moment)

@@ -102,6 +102,16 @@ class KSets(ActionFamily):
             without = np.concatenate([_with_thing(without, logs[..., j]), before[j][None]])
         return self.scale**2 * moment
 
+    def log_partition(self, covector: Array) -> Array:
+        logs = -self.scale * covector
+        pivot = np.partition(logs, self.size - self.k, axis=-1)[..., self.size - self.k]
+        _, after = self._tables(logs - pivot[..., None])
+        return np.asarray(after[0][..., self.k] + self.k * pivot)
+
+    def ends(self, covector: Array) -> tuple[Array, Array]:
+        ordered = np.sort(self.scale * covector, axis=-1)
+        return ordered[..., : self.k].sum(axis=-1), ordered[..., -self.k :].sum(axis=-1)
+
     @cached_property
     def design(self) -> Exploration:
         n, k = self.size, self.k

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
-from dpcvx.actions.family import LEFT_OUT, ActionFamily, Exploration
+from dpcvx.actions.family import LEFT_OUT, ActionFamily, Exploration, Mixing
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.actions.weights import drawn, softmin
 from dpcvx.arrays import Array
@@ -63,15 +64,29 @@ class Listed(ActionFamily):
         return self._explored("given", weights / weights.sum())
 
     def play(
-        self, covector: Array, mixing: float, exploration: Exploration, rng: np.random.Generator
+        self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
         p = self.mixed(covector, mixing, exploration)
         index = drawn(p, rng)
         return self.actions(index), self._measured(p, index)
 
-    def mixed(self, covector: Array, mixing: float, exploration: Exploration) -> Array:
+    def mixed(self, covector: Array, mixing: Mixing, exploration: Exploration) -> Array:
         assert exploration.weights is not None
-        return np.asarray(self.probabilities(covector, 1 - mixing) + mixing * exploration.weights)
+        if isinstance(mixing, float):
+            return np.asarray(self.probabilities(covector, 1 - mixing) + mixing * exploration.weights)
+        share = mixing[..., None]
+        return np.asarray((1 - share) * self.probabilities(covector) + share * exploration.weights)
+
+    @abstractmethod
+    def scores(self, covector: Array) -> Array:
+        """<covector, a> of all actions, (..., k)."""
+
+    def log_partition(self, covector: Array) -> Array:
+        return np.asarray(logsumexp(-self.scores(covector), axis=-1))
+
+    def ends(self, covector: Array) -> tuple[Array, Array]:
+        scores = self.scores(covector)
+        return scores.min(axis=-1), scores.max(axis=-1)
 
 
 class PointList(Listed):
@@ -90,8 +105,11 @@ class PointList(Listed):
     def actions(self, index: Any) -> Array:
         return np.asarray(self.points.take(index, axis=0))
 
+    def scores(self, covector: Array) -> Array:
+        return np.asarray(covector @ self.points.T)
+
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
-        return softmin(covector @ self.points.T, total)
+        return softmin(self.scores(covector), total)
 
     def mean(self, covector: Array) -> Array:
         return np.asarray(self.probabilities(covector) @ self.points)

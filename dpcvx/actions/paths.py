@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space
 
-from dpcvx.actions.family import ActionFamily, Exploration
+from dpcvx.actions.family import ActionFamily, Exploration, Mixing
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.actions.weights import drawn
 from dpcvx.arrays import Array
@@ -92,6 +92,10 @@ class Paths(ActionFamily):
 
     def _steps(self, covector: Array) -> Array:
         """t: the probability of each edge at its tail."""
+        return self._pushed(covector)[0]
+
+    def _pushed(self, covector: Array) -> tuple[Array, Array]:
+        """t, and -ln of the weight of all paths."""
         costs = covector[..., self._live]
         ahead, steps = np.zeros((*costs.shape[:-1], self._nodes)), np.zeros(costs.shape)
         for v in reversed(range(self._nodes - 1)):
@@ -102,7 +106,15 @@ class Paths(ActionFamily):
             total = weights.sum(axis=-1, keepdims=True)
             steps[..., edges] = weights / total
             ahead[..., v] = (least - np.log(total))[..., 0]
-        return steps
+        return steps, ahead[..., 0]
+
+    def log_partition(self, covector: Array) -> Array:
+        return np.asarray(-self._pushed(covector)[1])
+
+    def ends(self, covector: Array) -> tuple[Array, Array]:
+        gains = covector[..., self._live].reshape(-1, len(self._live))
+        low, high = (sign * self._ahead(sign * gains)[:, 0].reshape(covector.shape[:-1]) for sign in (-1, 1))
+        return low, high
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
         steps = self._steps(covector)
@@ -140,7 +152,7 @@ class Paths(ActionFamily):
         return np.swapaxes(self._wide(np.swapaxes(self._wide(both), -1, -2)), -1, -2)
 
     def play(
-        self, covector: Array, mixing: float, exploration: Exploration, rng: np.random.Generator
+        self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
         if exploration.points is None:
             return super().play(covector, mixing, exploration, rng)
@@ -150,9 +162,8 @@ class Paths(ActionFamily):
         action = np.where(explores[..., None], exploration.points[drawn(mu, rng)], self.sample(covector, rng))
         return action, self.measure(covector, mixing, exploration, action)
 
-    def measure(self, covector: Array, mixing: float, exploration: Exploration, action: Array) -> Array:
-        assert exploration.moment is not None
-        P = (1 - mixing) * self.second_moment(covector) + mixing * exploration.moment
+    def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
+        P = self._mixed_moment(covector, mixing, exploration)
         inside = self._span.T @ P[..., self._live[:, None], self._live] @ self._span
         along = np.linalg.solve(inside, (action[..., self._live] @ self._span)[..., None])[..., 0]
         return self._wide(along @ self._span.T)

@@ -130,6 +130,13 @@ class Cone(ABC):
         D = self.half(s, np.eye(self.size))
         return np.asarray(D.T @ (D @ d))
 
+    def stretch(self, s: Array, d: Array) -> Array:
+        """A t of at least 1 with s + t d and s - t d in the cone, for d in the Dikin ellipsoid at s; at best the largest.
+
+        Slacks and directions (..., size), the answer (...). Any cone contains its Dikin ellipsoids, so 1 will do.
+        """
+        return np.ones(np.broadcast_shapes(s.shape, d.shape)[:-1])
+
     @abstractmethod
     def take(self, blocks: Sequence[int]) -> "Cone":
         """The stack of the given blocks only, in their order."""

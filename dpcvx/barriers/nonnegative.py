@@ -53,6 +53,9 @@ class Nonnegative(Cone):
     def hessian_product(self, s: Array, d: Array) -> Array:
         return np.asarray(d / s**2)
 
+    def stretch(self, s: Array, d: Array) -> Array:
+        return np.asarray(1 / np.maximum(np.abs(d / s).max(axis=-1, initial=0.0), 1e-300))
+
     def take(self, blocks: Sequence[int]) -> "Nonnegative":
         return Nonnegative(len(blocks))
 

@@ -213,6 +213,11 @@ class Product:
     def hessian_product(self, s: Array, d: Array) -> Array:
         return self._concatenate(lambda cone, rows: cone.hessian_product(s[rows], d[rows]))
 
+    def stretch(self, s: Array, d: Array) -> Array:
+        """A t of at least 1 with s + t d and s - t d in all cones, for d in the Dikin ellipsoid at s."""
+        found = [cone.stretch(s[..., rows], d[..., rows]) for cone, rows in self]
+        return np.asarray(np.minimum.reduce(found)) if found else np.ones(s.shape[:-1])
+
     def clarabel(self) -> list[Any]:
         return [word for cone in self.cones for word in cone.clarabel()]
 

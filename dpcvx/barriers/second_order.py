@@ -94,6 +94,14 @@ class SecondOrder(Cone):
         head = (2 / q) * (along * t - dt)
         return np.concatenate([head[:, None], (2 / q)[:, None] * (dx - along[:, None] * x)], axis=1).ravel()
 
+    def stretch(self, s: Array, d: Array) -> Array:
+        # q(s + td) = q + 2t b + t^2 a for the Lorentz form: the least |t| at which it vanishes
+        t, x, q = self._split(s)
+        dt, dx, a = self._split(d)
+        b = t * dt - (x * dx).sum(axis=-1)
+        root = np.sqrt(np.maximum(b * b - a * q, 0.0))
+        return np.asarray((q / np.maximum(np.abs(b) + root, 1e-300 * q)).min(axis=-1))
+
     def take(self, blocks: Sequence[int]) -> "SecondOrder":
         return SecondOrder(len(blocks), self.block)
 

@@ -103,6 +103,11 @@ class Semidefinite(Cone):
         out = np.swapaxes(self.vector(L @ directions @ np.swapaxes(L, -1, -2)), -1, -2)
         return out.reshape(*out.shape[:-3], self.size, out.shape[-1])
 
+    def stretch(self, s: Array, d: Array) -> Array:
+        L = np.linalg.inv(np.linalg.cholesky(self.matrix(self.blocks(s))))
+        steps = np.linalg.eigvalsh(L @ self.matrix(self.blocks(d)) @ np.swapaxes(L, -1, -2))
+        return np.asarray(1 / np.maximum(np.abs(steps).max(axis=(-1, -2)), 1e-300))
+
     def take(self, blocks: Sequence[int]) -> "Semidefinite":
         return Semidefinite(len(blocks), self.order)
 

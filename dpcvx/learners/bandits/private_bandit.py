@@ -66,8 +66,9 @@ class PrivateBandit(Player):
         epsilon: the privacy of the whole sequence of actions.
         loss_set, decision_set, horizon: by default those of the learner.
         noise: "scalar", or "vector": the noise of the paper, in simulation only.
-        batch: rounds for which an action is held; "auto" takes the smallest proved bound, which is for losses fixed in
-            advance; 1 is for adversaries that react.
+        batch: rounds for which an action is held; "auto" takes what the learner asks for by `own_batch(noise)`, given
+            the scale of the noise on a sum, or else the smallest proved bound, which is for losses fixed in advance; 1
+            is for adversaries that react.
         neighbours: "replace", "zero-out" or a `Change`.
         rounds_per_person: rounds in which one person's data may appear.
         sampler: of secure noise, "opendp" or "vector"; by default OpenDP's, since a batch draws one value.
@@ -141,6 +142,8 @@ class PrivateBandit(Player):
     def _chosen_batch(self, batch: int | str) -> int:
         if batch != "auto":
             return min(whole(batch, "batch"), self.horizon)
+        if hasattr(self._given, "own_batch"):
+            return min(whole(self._given.own_batch(self._calibration.moved / self.epsilon), "batch"), self.horizon)
         balanced = self._calibration.balanced_batch(self.horizon)
         if not self._tunable or not hasattr(self._given, "rounding_cost"):
             return balanced

@@ -1,0 +1,162 @@
+"""Exponential weights over a family of actions whose temperature follows what was paid: no constant is left to tune.
+
+With L the sum of the estimates, q(a) proportional to exp(-<L, a>/beta) and p = (1 - gamma) q + gamma mu,
+
+    play a ~ p, see w, take off the running mean b of the feedback, estimate by Cov_p^+ (a - E_p a) (w - b),
+
+which is unbiased for differences of losses, whatever b is that does not know w. beta grows by what a round cost, its
+mixability gap delta = beta ln E_q exp(-x/beta), x the estimate less its mean over q, and by what exploring costs,
+divided by the entropy of q: like the square root of time while undecided, like time once decided.
+
+Whatever beta and gamma are, if they follow from the past, the expected regret against losses fixed in advance is at
+most
+
+    beta_1 ln|A| + E sum of (delta + (beta' - beta) H(q') + gamma <l, E_mu a - E_q a> + ov),
+
+H(q') the entropy after the round and ov what estimates lost by being cut. For with Phi(beta) = min_q <L, q> - beta H(q)
+a round has <q, f x> = delta + the growth of Phi at beta, and Phi(beta) - Phi(beta') <= (beta' - beta) H(q') as q' is
+the minimiser at beta'; Phi ends at most at <L, u>. Estimates are unbiased for differences, and where they are shrunk
+by f, u loses at most (1 - f) max |x|.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpcvx.actions import ActionFamily, Exploration
+from dpcvx.arrays import Array
+from dpcvx.sets import LossSet
+
+_FAR = 1e200  # of sums of estimates
+_LEAST = 0.01  # of ln|A|, which the entropy counts as at least
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The constants of a setting.
+
+    Attributes:
+        exploring: gamma is this times n sigma/beta, sigma the deviation of the feedback, plus
+        floor: this times (n ln|A|/t)^(1/2).
+        charged: the share of the mixability gap by which beta grows.
+        cuts: whether estimates are cut so that no log-odds moves by more than 1 in a round.
+    """
+
+    exploring: float
+    floor: float
+    charged: float
+    cuts: bool
+
+
+RECIPES = {
+    "recipe": Recipe(exploring=0.03, floor=0.1, charged=0.5, cuts=True),
+    "middle": Recipe(exploring=1.0, floor=0.0, charged=1.0, cuts=False),
+}
+
+
+class Known(NamedTuple):
+    """What is known after some rounds, on leading axes.
+
+    Attributes:
+        estimates: L; temperature: beta.
+        baseline: the mean of the feedback; squares: the sum of its squared distances from the baseline.
+        paid: the sum in the bound above, with the largest cost of exploring.
+    """
+
+    estimates: Array
+    temperature: Any
+    baseline: Any
+    squares: Any
+    paid: Any
+
+
+class Drawn(NamedTuple):
+    """How the action of a round was drawn: the covector that estimates, and the share of exploration."""
+
+    measure: Array
+    mixing: Any
+
+
+class AdaptiveWeights:
+    """The learner on a family of actions.
+
+    Args:
+        family: the actions; level, or with `centered` of its own.
+        loss_set: Y.
+        spread: D, the largest range of feedback.
+        noise_scale: of the Laplace noise on the feedback.
+        setting: a name in `RECIPES`.
+    """
+
+    def __init__(
+        self, family: ActionFamily, loss_set: LossSet, spread: float, noise_scale: float, setting: str
+    ) -> None:
+        self.family, self.loss_set, self.spread = family, loss_set, spread
+        self.recipe = RECIPES[setting]
+        self.exploration: Exploration = family.exploration("uniform")
+        self.dim = family.rank - family.level
+        self.unit = (spread / 4) ** 2 + 2 * noise_scale**2  # a first guess of the mean square of what is seen
+        self.first = 0.06 * self.dim * float(np.sqrt(self.unit))
+        self.says = f"exponential weights over about e^{family.log_count:.3g} actions"
+
+    def start(self, leading: tuple[int, ...]) -> Known:
+        zero = np.zeros(leading)
+        return Known(np.zeros((*leading, self.family.size)), zero + self.first, zero, zero, zero + self._first_cost)
+
+    @property
+    def _first_cost(self) -> float:
+        return self.first * self.family.log_count
+
+    def draw(self, known: Known, rounds: int, rng: np.random.Generator) -> tuple[Array, Drawn]:
+        """An action, and how it was drawn."""
+        n, recipe = self.dim, self.recipe
+        deviation = np.sqrt((n * self.unit + known.squares) / (n + rounds))
+        floor = recipe.floor * np.sqrt(n * self.family.log_count / (rounds + n))
+        mixing = np.minimum(0.5, recipe.exploring * n * deviation / known.temperature + floor)
+        action, measure = self.family.centered(_per(known.estimates, known.temperature), mixing, self.exploration, rng)
+        return action, Drawn(measure, mixing)
+
+    def after(self, known: Known, drawn: Drawn, value: Any, rounds: int) -> Known:
+        """What is known after the feedback of a round."""
+        family, recipe, beta, L = self.family, self.recipe, known.temperature, known.estimates
+        residual = value - known.baseline
+        with np.errstate(over="ignore"):
+            estimate = np.clip(drawn.measure * residual[..., None], -_FAR, _FAR)
+        at, before = _per(L, beta), family.log_partition(_per(L, beta))
+        mean = family.mean(at)
+        along = np.vecdot(estimate, mean)
+        low, high = family.ends(estimate)
+        reach = np.maximum(high - along, along - low)
+        kept = np.minimum(1.0, beta / np.maximum(reach, 1e-300)) if recipe.cuts else np.ones_like(reach)
+        lost = reach * (1 - kept)
+        estimate, along = estimate * kept[..., None], along * kept
+        L = np.clip(L + estimate, -_FAR, _FAR)
+        at = _per(L, beta)
+        log_partition, new_mean = family.log_partition(at), family.mean(at)
+        gap = np.maximum(beta * (log_partition - before) + along, 0.0)
+        entropy = np.clip(log_partition + np.vecdot(at, new_mean), 0.0, family.log_count)
+        explored = np.clip(np.vecdot(L, self.exploration.mean - new_mean) / (rounds + 1), 0.0, self.spread)
+        least = np.maximum(entropy, _LEAST * family.log_count)
+        grown = beta + (recipe.charged * gap + drawn.mixing * explored) / least
+        costs = gap + lost + (grown - beta) * self._entropy(L, grown)
+        costs = costs + drawn.mixing * self.loss_set.ranges(self._shaped(self.exploration.mean - mean))[1]
+        return Known(
+            L,
+            grown,
+            known.baseline + residual / (rounds + 1),
+            known.squares + residual**2,
+            known.paid + costs,
+        )
+
+    def _entropy(self, L: Array, beta: Any) -> Array:
+        at = _per(L, beta)
+        return np.clip(self.family.log_partition(at) + np.vecdot(at, self.family.mean(at)), 0.0, self.family.log_count)
+
+    def _shaped(self, vectors: Array) -> Array:
+        return self.loss_set.unflatten(vectors[..., : self.loss_set.size])
+
+
+def _per(vectors: Array, numbers: Any) -> Array:
+    """Vectors divided by one number each."""
+    return np.asarray(vectors / np.asarray(numbers)[..., None])
