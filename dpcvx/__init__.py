@@ -24,6 +24,7 @@ from dpcvx.experiments.sweep.task import Sweep, sweep
 from dpcvx.learners import (
     FTPL,
     FTRL,
+    AdaptiveBandit,
     Exp2,
     HybridBandit,
     LogBarrierBandit,
@@ -44,6 +45,7 @@ from dpcvx.version import __version__
 __all__ = [
     "FTPL",
     "FTRL",
+    "AdaptiveBandit",
     "Certificate",
     "Change",
     "CheckpointError",

@@ -1,7 +1,7 @@
 """Learners: declared sets and private sums joined."""
 
 from dpcvx.checkpoints import load, save
-from dpcvx.learners.bandits import Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
+from dpcvx.learners.bandits import AdaptiveBandit, Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.choice import private_bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.learners.check import check_learner
@@ -12,6 +12,7 @@ from dpcvx.learners.regret_bound import RegretBound
 __all__ = [
     "FTPL",
     "FTRL",
+    "AdaptiveBandit",
     "Exp2",
     "HybridBandit",
     "LogBarrierBandit",

@@ -1,5 +1,6 @@
 """Learners that see the number <loss, action> alone, and the reduction that makes them private."""
 
+from dpcvx.learners.bandits.adaptive import AdaptiveBandit
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.exp2 import Exp2
 from dpcvx.learners.bandits.hybrid import HybridBandit
@@ -14,4 +15,4 @@ BANDITS: tuple[type[Bandit], ...] = (
     HybridBandit,
 )
 
-__all__ = ["BANDITS", "Bandit", "Exp2", "HybridBandit", "LogBarrierBandit", "SCRiBLe"]
+__all__ = ["BANDITS", "AdaptiveBandit", "Bandit", "Exp2", "HybridBandit", "LogBarrierBandit", "SCRiBLe"]

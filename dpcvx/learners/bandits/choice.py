@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.learners.bandits import BANDITS, Bandit
+from dpcvx.learners.bandits import BANDITS, AdaptiveBandit, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.privacy.noise import own_generator
 from dpcvx.sets import DecisionSet, LossSet
@@ -38,19 +38,27 @@ def private_bandit(
     horizon: int,
     epsilon: float,
     *,
+    choose: str = "bound",
     seed: int | np.random.Generator | None = None,
     **options: Any,
 ) -> PrivateBandit:
-    """The private bandit with the smallest proved regret bound; its `summary` shows the others.
+    """The private bandit with the smallest proved regret bound, or the adaptive one; its `summary` shows the others.
 
     Args:
         decision_set, loss_set, horizon: X, Y and the number of rounds.
         epsilon: the privacy of the whole sequence of actions.
+        choose: "bound": the learner with the smallest proved bound; or "practice": `AdaptiveBandit`, which learns much
+            sooner on most losses, and for which no worst-case bound is proved.
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
     """
+    if choose not in ("bound", "practice"):
+        raise ValueError(f'choose must be "bound" or "practice", not {choose!r}.')
     noise = None if seed is None else stream(seed, "private_bandit: noise")
-    candidates, refusals = bandits(decision_set, loss_set, horizon, own_generator(seed, "private_bandit: learners"))
+    own = own_generator(seed, "private_bandit: learners")
+    if choose == "practice":
+        return PrivateBandit(AdaptiveBandit(decision_set, loss_set, horizon, seed=own), epsilon, seed=noise, **options)
+    candidates, refusals = bandits(decision_set, loss_set, horizon, own)
     made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]
