@@ -131,7 +131,7 @@ class Cone(ABC):
         return np.asarray(D.T @ (D @ d))
 
     def stretch(self, s: Array, d: Array) -> Array:
-        """A t of at least 1 with s + t d and s - t d in the cone, for d in the Dikin ellipsoid at s; at best the largest.
+        """A t of at least 1, at best the largest, with s + t d and s - t d in the cone, d in the Dikin ellipsoid at s.
 
         Slacks and directions (..., size), the answer (...). Any cone contains its Dikin ellipsoids, so 1 will do.
         """

@@ -7,6 +7,7 @@ from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.learners.check import check_learner
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
+from dpcvx.learners.full_information.lazy_weights import LazyWeights
 from dpcvx.learners.regret_bound import RegretBound
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "AdaptiveBandit",
     "Exp2",
     "HybridBandit",
+    "LazyWeights",
     "LogBarrierBandit",
     "PrivateBandit",
     "RegretBound",

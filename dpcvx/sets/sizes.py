@@ -59,16 +59,19 @@ class Sizes:
         return min(candidates)
 
     @cached_property
+    def box_values(self) -> tuple[float, float]:
+        """The same over the bounding box of Y."""
+        middle, half = self._loss_box
+        bounds = self.decision_set.recognised.chord_bound
+        least, most = (bounds(lambda x, sign=sign: sign * middle * x + half * np.abs(x)) for sign in (-1, 1))
+        return -least, most
+
+    @cached_property
     def values(self) -> tuple[float, float]:
         """The least and the largest <l, x> over losses and decisions, from outside."""
         X, Y = self.decision_set, self.loss_set
-        middle, half = self._loss_box
-        bounds = X.recognised.chord_bound
-
-        def largest(sign: int) -> float:
-            return min(self.magnitude, bounds(lambda x: sign * middle * x + half * np.abs(x)))
-
-        low, high = -largest(-1), largest(1)
+        low, high = self.box_values
+        low, high = max(low, -self.magnitude), min(high, self.magnitude)
         if self.vertices is not None:
             lows, highs = Y.ranges(X.unflatten(self.vertices))
             slip = 1e-8 * self.magnitude

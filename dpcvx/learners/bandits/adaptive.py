@@ -28,8 +28,8 @@ class AdaptiveBandit(Bandit):
     of the expected regret from one run.
 
     Args:
-        actions: points of R^N as an array (k, N), or a decision set. The vertices of polytopes are played where a family
-            or a list holds them, points of the set otherwise.
+        actions: points of R^N as an array (k, N), or a decision set. The vertices of polytopes are played where a
+            family or a list holds them, points of the set otherwise.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         setting: "recipe", or "middle": more exploration, and estimates that are never cut.
     """
@@ -51,7 +51,7 @@ class AdaptiveBandit(Bandit):
             raise ValueError(f"setting must be one of {', '.join(RECIPES)}, not {setting!r}.")
         found, self._why = _listed(actions)
         self._actions = actions if found is None else found
-        decision_set = actions if found is None else found.decision_set
+        decision_set: DecisionSet = actions if found is None else found.decision_set
         super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
         self.setting = setting
         spread = self.sizes.feedback_range

@@ -5,8 +5,8 @@ is taken as far as both ends stay in the set, rho times, and
 
     play w + rho C'^-1 u, see v, take off the running mean b of the feedback, estimate by (n (v - b)/rho) C u,
 
-which is unbiased on the tangent space, since rho(u) = rho(-u). The estimate has dual local norm n |v - b|/rho; it is cut
-where that exceeds beta/2. beta grows by half of what a round costs, beta omega(d) for d the norm over beta and
+which is unbiased on the tangent space, since rho(u) = rho(-u). The estimate has dual local norm n |v - b|/rho; it is
+cut where that exceeds beta/2. beta grows by half of what a round costs, beta omega(d) for d the norm over beta and
 omega(d) = -ln(1 - d) - d, divided by what is left of the range of the barrier.
 """
 
@@ -55,7 +55,11 @@ class AdaptiveBarrier:
     def start(self, leading: tuple[int, ...]) -> Known:
         zero = np.zeros(leading)
         return Known(
-            np.zeros((*leading, self._chart.width)), zero + self.first, zero, zero, np.zeros((*leading, self._chart.size))
+            np.zeros((*leading, self._chart.width)),
+            zero + self.first,
+            zero,
+            zero,
+            np.zeros((*leading, self._chart.size)),
         )
 
     def draw(self, known: Known, rounds: int, rng: np.random.Generator) -> tuple[Array, Drawn]:
@@ -85,6 +89,4 @@ class AdaptiveBarrier:
         size = np.sqrt((covectors * covectors).sum(axis=-1, keepdims=True))
         covectors = covectors * (_STEEPEST / np.maximum(size, _STEEPEST))
         point = minimise_all(chart, covectors, known.point.reshape(-1, chart.size)).reshape(known.point.shape)
-        return Known(
-            estimates, grown, known.baseline + residual / (rounds + 1), known.squares + residual**2, point
-        )
+        return Known(estimates, grown, known.baseline + residual / (rounds + 1), known.squares + residual**2, point)

@@ -151,7 +151,8 @@ class AdaptiveWeights:
 
     def _entropy(self, L: Array, beta: Any) -> Array:
         at = _per(L, beta)
-        return np.clip(self.family.log_partition(at) + np.vecdot(at, self.family.mean(at)), 0.0, self.family.log_count)
+        entropy = self.family.log_partition(at) + np.vecdot(at, self.family.mean(at))
+        return np.asarray(np.clip(entropy, 0.0, self.family.log_count))
 
     def _shaped(self, vectors: Array) -> Array:
         return self.loss_set.unflatten(vectors[..., : self.loss_set.size])

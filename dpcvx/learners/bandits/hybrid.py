@@ -245,10 +245,10 @@ class Game:
         if q < (self.magnitude + slack) * (1 - 1e-12):
             return math.inf
         s = min(_INWARD, q * self.freedom / (D * T))
-        total = s * D * T
+        total: float = s * D * T
         for count, often in zip(self.counts.tolist(), self.often.tolist(), strict=True):
             inward = (count - 1) * math.log(1 / s) - math.log(count) - math.log1p(s / count - s)
-            total += often * (math.log(count) / eta + q * inward + T * self._stability(count, eta, beta, slack))
+            total += float(often) * (math.log(count) / eta + q * inward + T * self._stability(count, eta, beta, slack))
         return total
 
     def _stability(self, N: int, eta: float, beta: float, slack: float) -> float:

@@ -4,6 +4,7 @@ Outside of a coupling they draw by the entropy of the operating system; inside o
 priced, so that `dpcvx.couple` can tell whether the mechanism keeps its claim.
 """
 
+import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
@@ -46,12 +47,16 @@ def select(scores: Sequence[int], scale: float) -> int:
     return categorical(exact, scale)
 
 
-def toss(cost: int, scale: float) -> bool:
-    """A coin that shows True with probability exp(-cost/scale), the cost a whole number of at least 0."""
+def toss(cost: int, scale: float, share: Fraction = Fraction(1)) -> bool:
+    """A coin that shows True with probability share exp(-cost/scale), the cost a whole number of at least 0."""
     (exact,), scale = checked_scores([cost]), positive(scale, "scale")
     if exact < 0:
         raise ValueError("The cost of a coin must be at least 0.")
+    if not 0 <= share <= 1:
+        raise ValueError(f"The share of a coin must be between 0 and 1, not {float(share)}.")
     script = current_script()
     if script is not None:
-        return script.coin(scale, exact)
-    return is_below(*extended(0, 0), partial(exponential, exact / Fraction(scale)))
+        return script.coin(scale, exact, share)
+    first = secrets.randbelow(share.denominator) < share.numerator
+    second = is_below(*extended(0, 0), partial(exponential, exact / Fraction(scale)))
+    return first and second  # both are drawn, whatever the first one shows

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
@@ -85,32 +86,43 @@ class Selection(Release):
         return f"the selection, {len(self.scores)} of scale {self.scale} and {len(other.scores)} of scale {other.scale}"
 
     def price(self, other: "Selection") -> Price:
-        """The largest log-ratio of the probabilities of any candidate."""
+        """The largest log-ratio of the probabilities of any candidate; and r^2/8, r the length of their interval.
+
+        For the log-ratio X = ln P/Q in an interval of length r, Hoeffding's lemma says ln E_P e^(cX) <= c E_P X +
+        c^2 r^2/8. For c = -1 the left side is 0, so E_P X <= r^2/8; for c = a - 1 it is a - 1 times the divergence of
+        order a, which is then at most a r^2/8: that is zero-concentrated privacy of r^2/8.
+        """
         shift = min(self.scores) - min(other.scores)
         weights = [sum(math.exp((min(one.scores) - s) / one.scale) for s in one.scores) for one in (self, other)]
         change = math.log(weights[0] / weights[1])
         moved = [(a - b - shift) / self.scale + change for a, b in zip(self.scores, other.scores, strict=True)]
-        return Price.of_pure(max(abs(one) for one in moved))
+        epsilon, length = max(abs(one) for one in moved), max(moved) - min(moved)
+        return Price(pure=epsilon, pure_rho=min(epsilon**2 / 2, length**2 / 8))
 
 
 @dataclass(frozen=True)
 class Coin(Release):
-    """A coin that shows heads with probability exp(-cost/scale)."""
+    """A coin that shows heads with probability share exp(-cost/scale)."""
 
     scale: float
     cost: int
     output: bool
+    share: Fraction = Fraction(1)
 
     def told_apart(self, other: "Coin") -> str | None:
-        return None if self.scale == other.scale else f"the coin, of scale {self.scale} and of scale {other.scale}"
+        if (self.scale, self.share) == (other.scale, other.share):
+            return None
+        ours, theirs = (f"of scale {one.scale} and share {float(one.share)}" for one in (self, other))
+        return f"the coin, {ours} and {theirs}"
 
     def price(self, other: "Coin") -> Price:
         """The larger log-ratio of the probabilities of heads and tails."""
         if self.cost == other.cost:
             return Price()
-        if 0 in (self.cost, other.cost):
+        if self.share == 1 and 0 in (self.cost, other.cost):
             return Price.of_pure(math.inf)  # tails never comes in one of the two runs
-        tails = [math.log(-math.expm1(-one.cost / one.scale)) for one in (self, other)]
+        left = float(1 - self.share)
+        tails = [math.log(left - (1 - left) * math.expm1(-one.cost / one.scale)) for one in (self, other)]
         return Price.of_pure(max(abs(self.cost - other.cost) / self.scale, abs(tails[0] - tails[1])))
 
 

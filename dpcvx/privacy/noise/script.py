@@ -10,6 +10,7 @@ was given.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 
 import numpy as np
 
@@ -45,10 +46,10 @@ class Script:
         self.releases.append(Selection(scale, tuple(scores), output))
         return output
 
-    def coin(self, scale: float, cost: int) -> bool:
+    def coin(self, scale: float, cost: int, share: Fraction = Fraction(1)) -> bool:
         """Either side, whatever the cost."""
         output = bool(self._outputs.integers(2))
-        self.releases.append(Coin(scale, cost, output))
+        self.releases.append(Coin(scale, cost, output, share))
         return output
 
     def own_generator(self) -> np.random.Generator:

@@ -1,0 +1,428 @@
+"""Exponential weights that redraw rarely: the price of privacy grows with ln N instead of N.
+
+Plays one action, a vertex, for a batch of rounds, and then keeps it or draws another one; see `lazy_tuning` for the
+rates, the proof of privacy and the bound. Nothing but these coins and draws depends on a loss. Secure ones are exact:
+costs are whole numbers of a grid, the scale is a rational number, and coins and draws have exactly the laws in the
+proof.
+
+Against losses fixed in advance. Once all redraws are used up the action never changes again.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dpcvx.actions import ActionFamily
+from dpcvx.actions.listed import Listed
+from dpcvx.actions.weights import drawn
+from dpcvx.arguments import positive, share, whole
+from dpcvx.arrays import Array
+from dpcvx.checkpoints import Lineage
+from dpcvx.errors import HorizonError, ProtocolError
+from dpcvx.learners.bandits.action_set import action_set
+from dpcvx.learners.full_information.lazy_tuning import Lazy
+from dpcvx.learners.player import Player
+from dpcvx.learners.regret_bound import RegretBound
+from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.clipping import Clipping
+from dpcvx.privacy.neighbours import Neighbours
+from dpcvx.privacy.noise import own_generator
+from dpcvx.privacy.noise.drawing import select, toss
+from dpcvx.privacy.sensitivity import Grid
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import Sizes, sizes_of
+from dpcvx.storage.process import ProcessGuard
+from dpcvx.streams import stream
+
+_OUTWARD = 1 + 1e-9  # of certified sizes
+_HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))
+_FINE = 2.0**-24  # the grid, relative to what one person moves
+
+
+class Costs(ABC):
+    """How the costs of actions are added up and drawn from.
+
+    Args:
+        family: of actions.
+        low, width: costs are <loss, action> - low, between 0 and width.
+    """
+
+    def __init__(self, family: ActionFamily, low: float, width: float) -> None:
+        self.family, self.low, self.width = family, low, width
+
+    @abstractmethod
+    def start(self) -> Array:
+        """Before any loss."""
+
+    @abstractmethod
+    def of(self, losses: Array) -> Array:
+        """What is added up of losses (..., N)."""
+
+    @abstractmethod
+    def own(self, costs: Array, chosen: Array) -> Any:
+        """What the chosen actions cost, (...), of what was added up."""
+
+    @abstractmethod
+    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
+        """Actions drawn with probability proportional to exp(-eta cost), by a simulation."""
+
+    @abstractmethod
+    def actions(self, chosen: Array) -> Array:
+        """The vectors of chosen actions."""
+
+
+class ListedCosts(Costs):
+    """Of every single action; whole units of a grid where there is one."""
+
+    family: Listed
+
+    def __init__(self, family: Listed, low: float, width: float, step: float | None) -> None:
+        super().__init__(family, low, width)
+        self.step = step
+
+    @property
+    def most(self) -> int:
+        """The largest cost in whole units."""
+        assert self.step is not None
+        return math.ceil(self.width / self.step)
+
+    def start(self) -> Array:
+        return np.zeros(self.family.count, dtype=float if self.step is None else np.int64)
+
+    def of(self, losses: Array) -> Array:
+        costs = self.family.scores(losses) - self.low
+        if self.step is None:
+            return np.clip(costs, 0.0, self.width)
+        return np.clip(np.rint(costs / self.step), 0, self.most).astype(np.int64)
+
+    def own(self, costs: Array, chosen: Array) -> Any:
+        return np.take_along_axis(np.broadcast_to(costs, (*chosen.shape, costs.shape[-1])), chosen[..., None], -1)[
+            ..., 0
+        ]
+
+    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
+        weights = np.exp(eta * (costs.min(axis=-1, keepdims=True) - costs))
+        return drawn(np.broadcast_to(weights, (*leading, weights.shape[-1])), rng)
+
+    def actions(self, chosen: Array) -> Array:
+        return self.family.actions(chosen)
+
+
+class FamilyCosts(Costs):
+    """Of each entry, for families that are too large to be listed; in simulation."""
+
+    def start(self) -> Array:
+        return np.zeros(self.family.size)
+
+    def of(self, losses: Array) -> Array:
+        return losses
+
+    def own(self, costs: Array, chosen: Array) -> Any:
+        return np.vecdot(costs, chosen)
+
+    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
+        return self.family.sample(np.broadcast_to(eta * costs, (*leading, costs.shape[-1])), rng)
+
+    def actions(self, chosen: Array) -> Array:
+        return chosen
+
+
+class Turn(NamedTuple):
+    """Where the learner stands.
+
+    Attributes:
+        costs: of all batches that are over; batch: of this one.
+        chosen: the action; used: how often it was redrawn.
+        releasing: whether a coin or a draw is on its way; where that is interrupted, nothing follows.
+    """
+
+    rounds: int
+    costs: Array
+    batch: Array
+    chosen: Array
+    used: Array
+    releasing: bool = False
+
+    def __repr__(self) -> str:
+        return f"Turn(rounds={self.rounds}, releasing={self.releasing})"  # the rest is a secret
+
+
+class LazyWeights(Player):
+    """Private exponential weights over the vertices of a polytope, redrawn rarely.
+
+    Args:
+        decision_set: X, a polytope whose vertices are a family or can be listed.
+        loss_set, horizon: Y, and the number of rounds T, which must be known.
+        epsilon, delta: the privacy of the whole sequence of actions.
+        neighbours, rounds_per_person, on_violation: see `PrivateSums`.
+        seed: an int or a NumPy Generator makes it a simulation.
+        replicas: in simulation, independent replicas on a leading axis.
+
+    Raises:
+        ValueError: where the actions are too many to be listed and no seed was given: there is no exact sampler.
+    """
+
+    def __init__(
+        self,
+        decision_set: DecisionSet,
+        loss_set: LossSet,
+        horizon: int,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        neighbours: str | Neighbours = "replace",
+        rounds_per_person: int = 1,
+        on_violation: str = "clip",
+        seed: int | np.random.Generator | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        if horizon is None:
+            raise ValueError("LazyWeights needs a horizon: how rarely it redraws follows from the number of rounds.")
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
+        self.horizon, self.epsilon = whole(horizon, "horizon"), positive(epsilon, "epsilon")
+        self.delta = share(delta, "delta")
+        self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
+        self.decision_set, self.loss_set = decision_set, loss_set
+        self.sizes = sizes_of(decision_set, loss_set)
+        self.leading = () if replicas is None else (whole(replicas, "replicas"),)
+        self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
+        self._noise = None if seed is None else stream(seed, "LazyWeights: noise")
+        self._rng = own_generator(seed, "LazyWeights: own draws")
+        self._guard = ProcessGuard()
+        family = action_set(decision_set).family
+        if self._noise is None and not isinstance(family, Listed):
+            raise ValueError(
+                f"LazyWeights draws exactly from lists of actions only, and the {decision_set.name} has about "
+                f"e^{family.log_count:.3g} of them. Give a seed for a simulation, or use FTRL or FTPL."
+            )
+        low, high = _values(self.sizes, self.clipping)
+        moved, apart = _moves(self.sizes, self.clipping.neighbours, high - low)
+        self._game, self._costs = self._planned(family, low, high - low, moved, apart)
+        self.rates = self._game.rates()
+        self._scale = self._secure_scale() if self._noise is None else 0.0
+        start = self._costs.start()
+        first = self._costs.draw(np.zeros_like(start), 0.0, self._rng, self.leading)
+        self._turn = Turn(0, start, start, first, np.zeros(self.leading, dtype=int))
+        self.lineage = Lineage() if self._noise is None else None
+
+    def _planned(
+        self, family: ActionFamily, low: float, width: float, moved: float, apart: float
+    ) -> tuple[Lazy, Costs]:
+        """The game and how costs are counted: secure ones on a grid, with what rounding adds."""
+        numbers = self.horizon, family.log_count
+        budget = self.epsilon, self.delta, self.rounds_per_person
+        if self._noise is not None:
+            costs = (
+                ListedCosts(family, low, width, None) if isinstance(family, Listed) else FamilyCosts(family, low, width)
+            )
+            return Lazy(*numbers, width, moved, apart, *budget), costs
+        assert isinstance(family, Listed)
+        grid = _grid(width, moved, self.horizon)
+        listed = ListedCosts(family, low, width, grid.step)
+        units = min(listed.most, math.floor(moved * _OUTWARD / grid.step) + 2) if moved else 0
+        between = min(2 * units, math.floor(apart * _OUTWARD / grid.step) + 3) if moved else 0
+        return Lazy(*numbers, listed.most * grid.step, units * grid.step, between * grid.step, *budget), listed
+
+    def _secure_scale(self) -> float:
+        """1/eta in units of the grid, rounded up, and the rates that go with it."""
+        assert isinstance(self._costs, ListedCosts) and self._costs.step is not None
+        scale = 1 / (self.rates.eta * self._costs.step) * (1 + 1e-12)
+        self.rates = replace(self.rates, eta=1 / (scale * self._costs.step))
+        while self.rates.redraws and not self._affordable():
+            self.rates = replace(self.rates, redraws=self.rates.redraws - 1)
+        return scale
+
+    def _affordable(self) -> bool:
+        epsilon, rho = self._game.spent(self.rates)
+        return epsilon <= self.epsilon if rho is None else rho <= (self._game.rho or 0.0)
+
+    # play
+
+    @property
+    def name(self) -> str:
+        return "LazyWeights"
+
+    @property
+    def rounds(self) -> int:
+        return self._turn.rounds
+
+    @property
+    def redrawn(self) -> Array | int:
+        """How often an action was drawn anew; public."""
+        used = self._turn.used
+        return used.copy() if self.leading else int(used)
+
+    def _check_able(self) -> None:
+        if self._noise is None:
+            self._guard.check()
+        if self._turn.releasing:
+            raise ProtocolError("A release was interrupted; this learner releases nothing more.")
+        if self._turn.rounds >= self.horizon:
+            raise HorizonError(f"The horizon of {self.horizon} rounds is used up; nothing more is played.")
+
+    def _choose(self) -> Array:
+        self._check_able()
+        return self.decision_set.unflatten(np.array(self._costs.actions(self._turn.chosen), dtype=float))
+
+    def _learn(self, feedback: Any) -> None:
+        clipped = self.clipping.clipped(feedback)
+        self._check_able()
+        turn = self._turn
+        rounds, batch = turn.rounds + 1, turn.batch + self._costs.of(clipped)
+        if rounds % self.rates.batch or rounds >= self.horizon:
+            self._turn = turn._replace(rounds=rounds, batch=batch)
+            return
+        if self.lineage is not None:
+            self.lineage.before_release()
+        self._turn = turn._replace(releasing=True)  # until it is over: a second draw would cost epsilon too
+        costs = turn.costs + batch
+        chosen, used = self._redrawn(turn, batch, costs)
+        self._turn = Turn(rounds, costs, np.zeros_like(batch), chosen, used)
+
+    def _redrawn(self, turn: Turn, batch: Array, costs: Array) -> tuple[Array, Array]:
+        """The action after a batch, and how often it was redrawn."""
+        own = self._costs.own(batch, turn.chosen)
+        if self._noise is None:
+            return self._secure(turn, int(own), costs)
+        if isinstance(self._costs, FamilyCosts):
+            own = own - self.rates.batch * self._costs.low
+        keeps = self._noise.random(self.leading) < (1 - self.rates.chance) * np.exp(-self.rates.eta * own)
+        moves = ~keeps & (turn.used < self.rates.redraws)
+        if not np.any(moves):
+            return turn.chosen, turn.used
+        if not self.leading:
+            return self._costs.draw(costs, self.rates.eta, self._noise, ()), turn.used + 1
+        chosen, used = turn.chosen.copy(), turn.used + moves
+        which = costs[moves] if costs.ndim > 1 else costs
+        chosen[moves] = self._costs.draw(which, self.rates.eta, self._noise, (int(moves.sum()),))
+        return chosen, used
+
+    def _secure(self, turn: Turn, own: int, costs: Array) -> tuple[Array, Array]:
+        if turn.used >= self.rates.redraws:
+            return turn.chosen, turn.used
+        if toss(own, self._scale, 1 - Fraction(self.rates.chance)):
+            return turn.chosen, turn.used
+        return np.array(select(costs.tolist(), self._scale)), turn.used + 1
+
+    # promises
+
+    @property
+    def uncapped_bound(self) -> float:
+        """The proved bound of the expected regret, also where it is above the largest regret there is."""
+        if self._game.is_trivial:
+            return 0.0
+        rounding = self._costs.step or 0.0 if isinstance(self._costs, ListedCosts) else 0.0
+        return self._game.bound(self.rates) + self.horizon * rounding
+
+    @property
+    def regret_bound(self) -> RegretBound:
+        """The same capped by the largest regret there is; learning is what is paid without privacy."""
+        total = min(self.uncapped_bound, self.horizon * self.sizes.variation)
+        learning = min(self._game.learning if not self._game.is_trivial else 0.0, total)
+        theorem = "lazy exponential weights: ln N/eta + eta T B w^2/8 + w T P(more than S redraws)"
+        return RegretBound(learning, total - learning, self.horizon, theorem)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is promised about the losses, and the regret bound."""
+        rates, relation = self.rates, self.clipping.neighbours
+        _, rho = self._game.spent(rates)
+        step = self._costs.step if isinstance(self._costs, ListedCosts) and self._costs.step else 0.0
+        made = Certificate(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=relation.key,
+            rounds_per_person=self.rounds_per_person,
+            mechanism="lazy exponential weights",
+            releases_per_loss=rates.redraws + 1,
+            terms_per_prefix=1,
+            noise="softmax",
+            scale=1 / rates.eta,
+            prefix_deviation=math.pi / math.sqrt(6) / rates.eta,  # of the Gumbel noise whose least sum is drawn
+            sensitivity=self._game.moved,
+            sensitivity_norm=1,
+            sensitivity_kind="bound",
+            grid=step,
+            secure=self._noise is None,
+            horizon=self.horizon,
+            rounds=self.rounds,
+            rho=rho if rho is None else self._game.rho,
+            regret_bound=self.regret_bound.to_dict(),
+            notes=(
+                f"actions are held for {rates.batch} rounds and redrawn at most {rates.redraws} times, for losses "
+                "fixed in advance; after the last redraw the action stays",
+                *relation.notes(self.loss_set),
+            ),
+            sampler="vector" if self._noise is None else "numpy",
+            change=relation.declaration,
+        )
+        if self.lineage is not None and self.lineage.rollbacks:
+            return made.after_rollbacks(self.lineage.rollbacks)
+        return made
+
+    def simulated(self, replicas: int, seed: int | np.random.Generator) -> Self:
+        """A new learner of the same settings that has seen nothing: a simulation with replicas."""
+        return type(self)(
+            self.decision_set,
+            self.loss_set,
+            self.horizon,
+            self.epsilon,
+            self.delta,
+            neighbours=self.clipping.neighbours,
+            rounds_per_person=self.rounds_per_person,
+            on_violation=self.clipping.on_violation,
+            seed=seed,
+            replicas=replicas,
+        )
+
+    def summary(self) -> str:
+        """What was chosen and what is promised, in a few lines."""
+        r = self.rates
+        lines = [
+            f"LazyWeights on {self.decision_set.name}, about e^{self._game.log_count:.3g} actions",
+            f"  tuning           learning rate {r.eta:.6g}, batches of {r.batch}, redraws at no cost {r.chance:.3g}",
+            f"  redraws          at most {r.redraws}; then the action never changes again",
+            f"  regret           {self.regret_bound}",
+        ]
+        return "\n".join([*lines, str(self.certificate)])
+
+    def __repr__(self) -> str:
+        return f"LazyWeights({self.decision_set.name}, round {self.rounds} of {self.horizon})"
+
+
+def _values(sizes: Sizes, clipping: Clipping) -> tuple[float, float]:
+    """Between which numbers <loss, action> lies for clipped losses."""
+    low, high = sizes.box_values if clipping.by_entry else sizes.values
+    return (min(low, 0.0), max(high, 0.0)) if clipping.neighbours.to_zero else (low, high)
+
+
+def _moves(sizes: Sizes, relation: Neighbours, width: float) -> tuple[float, float]:
+    """How far one person moves the cost of one action in a round, and the difference of two: dk and R."""
+    X, Y = sizes.decision_set, sizes.loss_set
+    if relation.to_zero:
+        return min(sizes.magnitude, width), sizes.variation
+    # clipping leaves of each entry of a change a part of the same sign, which need not be the same part of all
+    moved = min(float(relation.change(Y, p)) * float(X.recognised.radius(q)) for p, q in _HOLDER)
+    apart = min(float(relation.change(Y, p)) * float(X.recognised.diameter(q)) for p, q in _HOLDER)
+    if not relation.declared_change:
+        moved = min(moved, sizes.feedback_range)
+    moved = min(moved, width)
+    return moved, min(apart, 2 * moved)
+
+
+def _grid(width: float, moved: float, horizon: int) -> Grid:
+    """A grid fine against what one person moves, on which all sums are 64-bit integers."""
+    if not moved:
+        moved = width or 1.0
+    exponent = math.ceil(math.log2(max(moved * _FINE, width * horizon * 2.0**-58)))
+    if 2.0**exponent * 8 > moved:
+        raise OverflowError(
+            f"Sums of {horizon} costs up to {width:.3g}, of which one person moves {moved:.3g}, do not fit into 64-bit "
+            "integers on any useful grid; shorten the horizon, or declare a larger change."
+        )
+    return Grid(exponent)
