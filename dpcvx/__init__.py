@@ -35,6 +35,7 @@ from dpcvx.learners import (
     check_learner,
     load,
     private_bandit,
+    private_learner,
     save,
 )
 from dpcvx.privacy import Certificate, Change, PrivateSums, compose
@@ -87,6 +88,7 @@ __all__ = [
     "load",
     "price_of_privacy",
     "private_bandit",
+    "private_learner",
     "read_sweep",
     "save",
     "simulate",

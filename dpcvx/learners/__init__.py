@@ -5,6 +5,7 @@ from dpcvx.learners.bandits import AdaptiveBandit, Exp2, HybridBandit, LogBarrie
 from dpcvx.learners.bandits.choice import private_bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.learners.check import check_learner
+from dpcvx.learners.full_information.choice import private_learner
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
 from dpcvx.learners.full_information.lazy_weights import LazyWeights
@@ -24,5 +25,6 @@ __all__ = [
     "check_learner",
     "load",
     "private_bandit",
+    "private_learner",
     "save",
 ]

@@ -83,6 +83,16 @@ class Entropy(Regularizer):
         squares = [X.support_bound(X.unflatten(sizes.largest_squares(shift))) for shift in shifts]
         return float(np.sqrt(max(min(squares), 0.0)))
 
+    @property
+    def steadiness(self) -> tuple[float, float] | None:
+        """On a simplex of total S: 1/S in the 1-norm, by Pinsker, whose dual on the tangent space is half the range."""
+        total, (low, high) = self.decision_set.recognised.softmax_total, self.sizes.loss_ends
+        return None if total is None else (total, (high - low) / 2)
+
+    def noise_size(self, noise: Noise, width: float) -> float:
+        total = self.decision_set.recognised.softmax_total
+        return float("inf") if total is None else width / total  # E (max Z - min Z)/2 = E max Z, Z symmetric
+
     def noise_bound(self, noise: Noise, learning_rate: float) -> float:
         total = self.decision_set.recognised.softmax_total
         if total is None:

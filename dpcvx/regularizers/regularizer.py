@@ -96,6 +96,18 @@ class Regularizer(ABC):
         return self.range / learning_rate + learning_rate * horizon * self.dual_norm**2 / 2
 
     @property
+    def steadiness(self) -> tuple[float, float] | None:
+        """(c, G) where R is 1/c strongly convex in some norm over the whole set, and G the largest dual norm of a loss.
+
+        It is what a bound against losses that react asks for; None where there is no such norm, or none is known.
+        """
+        return None
+
+    def noise_size(self, noise: Noise, width: float) -> float:
+        """An upper bound of E |Z|* in the dual of the norm of `steadiness`; `width` is E max <Z, x> over the set."""
+        return float("inf")
+
+    @property
     def unproved(self) -> str:
         """Why `learning_bound` is infinite, where it is."""
         return f"the regularizer {self.name} does not state its range and dual_norm"

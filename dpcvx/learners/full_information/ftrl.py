@@ -45,6 +45,8 @@ class FTRL(FullInformation):
         regularizer: "euclidean", "entropy" (nonnegative sets), "barrier", an own object with `argmin(covector)` (see
             `OwnRegularizer`), or "auto": the smallest proved bound, which `summary` shows beside the others.
         learning_rate: eta; by default the one with the least bound.
+        tune_for: "oblivious" losses, fixed in advance; or "reacting" ones, such as gradients of convex functions at the
+            actions: which of `regret_bound` and `reacting_bound` the learning rate makes least.
 
     Raises:
         UnsupportedConeError: where the set does not admit the regulariser.
@@ -60,6 +62,7 @@ class FTRL(FullInformation):
         *,
         regularizer: str | Regularizer | HasArgmin = "auto",
         learning_rate: float | None = None,
+        tune_for: str = "oblivious",
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
@@ -70,8 +73,10 @@ class FTRL(FullInformation):
             raise ValueError(
                 f"learning_rate must be a number between {_RATES[0]} and {_RATES[1]}, not {learning_rate!r}."
             )
+        if tune_for not in ("oblivious", "reacting"):
+            raise ValueError(f'tune_for must be "oblivious" or "reacting", not {tune_for!r}.')
         super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
-        self._given_rate = learning_rate
+        self._given_rate, self.tune_for = learning_rate, tune_for
         self.comparison: tuple[Candidate, ...] = ()
         self.regularizer = self._named(regularizer)
         self._trail = Trail(-1, None, None)
@@ -95,7 +100,48 @@ class FTRL(FullInformation):
         return REGULARIZERS[regularizer](self.sizes)
 
     def _tune(self, horizon: int) -> float:
-        return self._given_rate or self.regularizer.learning_rate(horizon)
+        if self._given_rate or self.tune_for == "oblivious":
+            return self._given_rate or self.regularizer.learning_rate(horizon)
+        parts = self._reacting
+        if parts is None:
+            raise ValueError(f'tune_for="reacting": {self._unsteady}')
+        c, G, zeta = parts
+        price = c * horizon * (G**2 / 2 + G * zeta)
+        return float(np.sqrt(self.regularizer.range / price)) if self.regularizer.range and price else 1.0
+
+    @property
+    def _reacting(self) -> tuple[float, float, float] | None:
+        """c, G and E |Z|*; see `reacting_bound`."""
+        steadiness, noise = self.regularizer.steadiness, self.noise
+        if steadiness is None:
+            return None
+        zeta = 0.0 if noise is None else self.regularizer.noise_size(noise, mean_width(self.sizes, noise))
+        return (*steadiness, zeta) if np.isfinite(zeta) else None
+
+    @property
+    def _unsteady(self) -> str:
+        return f"the regularizer {self.regularizer.name} is not known to be strongly convex in one norm on this set."
+
+    @property
+    def reacting_bound(self) -> RegretBound | None:
+        """A bound of the expected regret against losses that react to the actions; None where none is known.
+
+        For convex functions `update` takes the gradient at the action, and the regret of the functions is at most that
+        of the gradients. With y_t the leader of the same losses without noise, R 1/c strongly convex in a norm,
+
+            sum <l_t, x_t - u> = sum <l_t, y_t - u> + sum <l_t, x_t - y_t>
+                              <= D/eta + (c eta/2) sum |l_t|*^2 + c eta sum |l_t|* |Z_(t-1)|*,
+
+        since the first sum is FTRL on the very sequence of losses, and a minimiser moves by at most c eta |Z|* when its
+        linear part moves by eta Z. Of Z nothing but E |Z|* is used, so it does not matter what the losses know. It is
+        stated for a known horizon.
+        """
+        parts = self._reacting
+        if parts is None or self.horizon is None:
+            return None
+        (c, G, zeta), eta, T = parts, self.learning_rate, self.horizon
+        theorem = "FTRL against losses that react: D/eta + c eta T (G^2/2 + G E|Z|*)"
+        return self._proved(self.regularizer.range / eta + c * eta * T * G**2 / 2, c * eta * T * G * zeta, theorem)
 
     @property
     def learning_rate(self) -> float:
@@ -123,11 +169,22 @@ class FTRL(FullInformation):
         return None if parts is None else self._proved(*parts, f"FTRL: {self.regularizer.theorem} + E max <Z, x>")
 
     def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "regularizer": self.regularizer, "learning_rate": self._given_rate}
+        own = {"regularizer": self.regularizer, "learning_rate": self._given_rate, "tune_for": self.tune_for}
+        return {**super()._settings(), **own}
 
     def _details(self) -> list[str]:
         lines = [f"  regularizer      {self.regularizer.name}, learning rate {self.learning_rate:.6g}"]
+        reacting = self.reacting_bound
+        if self.horizon is not None:
+            told = f"no bound: {self._unsteady}" if reacting is None else f"{reacting}"
+            lines.append(f"  if losses react  {told}")
         return lines + [f"  compared         {candidate}" for candidate in self.comparison]
+
+    def _further_notes(self) -> tuple[str, ...]:
+        bound = self.reacting_bound
+        if bound is None:
+            return ()
+        return (f"against losses that react to the actions the expected regret is at most {bound.total:.6g}",)
 
     def _unproved(self) -> str:
         return self.regularizer.unproved

@@ -166,6 +166,8 @@ class LazyWeights(Player):
         ValueError: where the actions are too many to be listed and no seed was given: there is no exact sampler.
     """
 
+    rivals: tuple[str, ...] = ()  # lines on the learners among which this one was chosen
+
     def __init__(
         self,
         decision_set: DecisionSet,
@@ -321,11 +323,11 @@ class LazyWeights(Player):
 
     @property
     def regret_bound(self) -> RegretBound:
-        """The same capped by the largest regret there is; learning is what is paid without privacy."""
-        total = min(self.uncapped_bound, self.horizon * self.sizes.variation)
-        learning = min(self._game.learning if not self._game.is_trivial else 0.0, total)
+        """What learning, which is paid without privacy too, and privacy cost, and the largest regret there is."""
+        total = self.uncapped_bound
+        learning = min(self._game.learning, total)
         theorem = "lazy exponential weights: ln N/eta + eta T B w^2/8 + w T P(more than S redraws)"
-        return RegretBound(learning, total - learning, self.horizon, theorem)
+        return RegretBound(learning, total - learning, self.horizon, theorem, self.horizon * self.sizes.variation)
 
     @property
     def certificate(self) -> Certificate:
@@ -388,6 +390,7 @@ class LazyWeights(Player):
             f"  tuning           learning rate {r.eta:.6g}, batches of {r.batch}, redraws at no cost {r.chance:.3g}",
             f"  redraws          at most {r.redraws}; then the action never changes again",
             f"  regret           {self.regret_bound}",
+            *(f"  rival            {rival}" for rival in self.rivals),
         ]
         return "\n".join([*lines, str(self.certificate)])
 

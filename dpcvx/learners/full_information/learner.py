@@ -50,7 +50,7 @@ class FullInformation(Player):
         decision_set: X, where actions lie.
         loss_set: Y, where losses lie. For convex losses it bounds their gradients, and `update` takes the gradient at
             the action. Privacy holds then as well; the regret bound is proved for losses fixed in advance, which
-            gradients at actions are not.
+            gradients at actions are not; FTRL states another one for these, `reacting_bound`.
         horizon: number of rounds T, or None for epochs of doubling length.
         epsilon, delta: the privacy of the whole sequence of actions; `epsilon=None` is the learner without privacy.
         seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
@@ -58,6 +58,8 @@ class FullInformation(Player):
         **privacy: `counter`, `noise`, `neighbours`, `rounds_per_person`, `calibration`, `sampler`, `on_violation`;
             see `PrivateSums`.
     """
+
+    rivals: tuple[str, ...] = ()  # lines on the learners among which this one was chosen
 
     def __init__(
         self,
@@ -186,9 +188,14 @@ class FullInformation(Player):
         """What is promised about the losses, and the regret bound."""
         bound = self._told_bound
         certificate = replace(self._sums.certificate, regret_bound=None if bound is None else bound.to_dict())
+        certificate = replace(certificate, notes=(*certificate.notes, *self._further_notes()))
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
         return certificate
+
+    def _further_notes(self) -> tuple[str, ...]:
+        """What else the reader of the certificate must know of this learner."""
+        return ()
 
     @property
     def noise(self) -> PrefixNoise | None:
@@ -214,6 +221,7 @@ class FullInformation(Player):
         ]
         if bound is not None:
             lines.append(f"  theorem          {bound.theorem}; against oblivious losses")
+        lines += [f"  rival            {rival}" for rival in self.rivals]
         if self._sums.slow is not None:
             lines.append(f"  noise of a round {self._sums.slow}")
         return "\n".join([*lines, str(self.certificate)])

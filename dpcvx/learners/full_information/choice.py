@@ -1,0 +1,77 @@
+"""Which learner with full information, on which counter and noise: the one with the smallest proved bound."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcvx.errors import DpcvxError
+from dpcvx.learners.full_information.ftpl import FTPL
+from dpcvx.learners.full_information.ftrl import FTRL
+from dpcvx.learners.full_information.lazy_weights import LazyWeights
+from dpcvx.privacy.counters import COUNTERS
+from dpcvx.privacy.noise import LAWS
+from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.sizes import sizes_of
+
+_OPTIONS = ("neighbours", "rounds_per_person", "on_violation")
+Learner = FTRL | FTPL | LazyWeights
+
+
+def private_learner(
+    decision_set: DecisionSet,
+    loss_set: LossSet,
+    horizon: int,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    seed: int | np.random.Generator | None = None,
+    **options: Any,
+) -> Learner:
+    """The private learner with the smallest proved regret bound; its `summary` shows the others.
+
+    FTRL on every counter and noise that give (epsilon, delta), FTPL, and LazyWeights where the decisions are a polytope
+    with few vertices.
+
+    Args:
+        decision_set, loss_set, horizon: X, Y and the number of rounds.
+        epsilon, delta: the privacy of the whole sequence of actions.
+        seed: an int or a NumPy Generator makes it a simulation.
+        **options: `neighbours`, `rounds_per_person`, `on_violation`; see `PrivateSums`.
+    """
+    unknown = sorted(options.keys() - set(_OPTIONS))
+    if unknown:
+        raise TypeError(f"private_learner has no argument {', '.join(unknown)}; there are {', '.join(_OPTIONS)}.")
+    sizes_of(decision_set, loss_set)  # names arguments that are no such sets
+    makers: dict[str, Callable[[Any], Learner]] = {}
+    game = decision_set, loss_set, horizon, epsilon, delta
+    for law in (law for law in LAWS.values() if law.accepts(delta)):
+        for counter in (one for one in COUNTERS.values() if one.refusal(law) is None):
+            chosen = {"counter": counter.key, "noise": law.key}
+            name = f"{counter.name}, {law.name} noise"
+            for kind in (FTRL, FTPL):
+                makers[f"{kind.__name__} on the {name}"] = _maker(kind, game, {**options, **chosen})
+    makers["LazyWeights"] = _maker(LazyWeights, game, options)
+    bounds, refusals = {}, []
+    for name, make in makers.items():
+        try:
+            bound = make(0).regret_bound
+        except (DpcvxError, ValueError, OverflowError) as error:
+            refusals.append(f"{name}: not here: {error}")
+            continue
+        bounds[name] = math.inf if bound is None else bound.proved
+    ranked = sorted(bounds, key=lambda name: bounds[name])
+    for name in ranked:
+        try:
+            best = makers[name](seed)
+        except ValueError as error:  # a simulation of it may exist, where nothing secure does
+            refusals.append(f"{name}: not here: {error}")
+            continue
+        best.rivals = (*(f"{one}: {bounds[one]:.6g}" for one in ranked), *refusals)
+        return best
+    raise ValueError("No learner is admissible here: " + "; ".join(refusals))
+
+
+def _maker(kind: type[Learner], game: tuple[Any, ...], options: dict[str, Any]) -> Callable[[Any], Learner]:
+    return lambda seed: kind(*game, seed=seed, **options)
