@@ -67,10 +67,7 @@ class AdaptiveBarrier:
         chart = self._chart
         factor = chart.factor(known.point)
         displacement, measure = factor.sample(rng, SHRINK)
-        stretch = np.ones(known.point.shape[:-1])
-        if not chart.auxiliaries:
-            step = chart.slack_step(displacement)
-            stretch = np.maximum(1.0, chart.cones.stretch(chart.slack(known.point), step) * SHRINK)
+        stretch = np.asarray(chart.stretch(known.point, displacement))
         action = chart.point(known.point) + chart.push(displacement * stretch[..., None])
         return action, Drawn(measure / (SHRINK**2 * stretch[..., None]), stretch)
 

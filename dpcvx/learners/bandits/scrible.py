@@ -2,12 +2,20 @@
 
 With H = C C' the Hessian of the barrier at the point w, on the n-dimensional affine hull, and a unit vector u,
 
-    play w + C'^-1 u, see v, estimate the loss by n v C u,
+    play w + rho C'^-1 u, see v, estimate the loss by (n v/rho) C u,
 
-which is unbiased on the tangent space, since E[u u'] = I/n and E u = 0. The estimate has dual local norm n |v|. The
-next point is the argmin of eta <sum of estimates, w> + R(w), by at least one Newton step in every round and more while
-the decrement exceeds 1/12; rounds with eta n |v| >= 1/8 go on to 1e-6. One factorisation serves the sample at a point
+rho >= 1 the largest step with both ends in the set. That is unbiased on the tangent space, since E[u u'] = I/n, E u = 0
+and rho(u) = rho(-u). The estimate has dual local norm n |v|/rho. The next point is the argmin of eta <sum of estimates,
+w> + R(w), by at least one Newton step in every round and more while the decrement exceeds 1/100; rounds with
+eta n |v|/rho >= 1/8 go on to 1e-6. One factorisation serves the sample at a point
 and the step from it, and since H^-1 C u = C'^-1 u is the displacement that was played, so does one solution.
+
+The bound, with omega(d) = -ln(1 - d) - d <= d^2/2 + d^3/3 + d^4/2 for d = eta n |v|/rho <= 1/2, k >= E 1/rho^2, moments
+C_3 >= E |v|^3 and C_4 >= E v^4 of values up to M with noise, and the comparator moved inward by s, for s D a round:
+
+    nu ln(1/s)/eta + 1.021 T (k eta n^2/2)(V + (2/3) eta n C_3 + eta^2 n^2 C_4) + 3.75 M k eta^2 n^2 T V + s D T + 2 M,
+
+1.021 being what a decrement of 1/100 does to local norms, and 3.75 M ... what single Newton steps leave.
 
 Who chooses losses after seeing the action can drive w to the boundary exponentially fast, where arithmetic ends. An
 estimate that would take it so far is dropped; against losses fixed in advance the sum stays below (nu T log T)^(1/2)/n
@@ -19,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
+from scipy.optimize import minimize_scalar
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
@@ -29,13 +38,14 @@ from dpcvx.sets.geometry.charts import Chart, Factor
 from dpcvx.sets.geometry.dikin import SHRINK, DikinEllipsoid
 from dpcvx.sets.geometry.newton import minimise
 
-DECREMENT = 1 / 12  # above which another Newton step follows
+DECREMENT = 1 / 100  # above which another Newton step follows
 EXACT = 1e-6  # the same after a large step
 LARGE = 1 / 8  # eta n |v| from which on a step counts as large
 FULL = 1 / 4  # decrement below which a Newton step is not damped
 FAR = 1e6  # eta times the sum of estimates, in the norm of the center: beyond it, next to the boundary, rounding rules
 _NEWTON = 100
 _HUGE = 1e100
+_INWARD = 1 / math.e  # how far the comparator moves inward at most
 SAMPLING = ("direction", "cholesky", "eigen")  # methods of `DikinEllipsoid.directions`
 PLAYS = ("points", "vertices")
 
@@ -73,7 +83,7 @@ class SCRiBLe(Bandit):
         learning_rate: eta; by default the one of the theorem.
     """
 
-    _theorem = "SCRiBLe with one Newton step: nu log T/eta + 1.21 eta n^2 T V + 3.75 M eta^2 n^2 T V + 4 M"
+    _theorem = "SCRiBLe: nu ln(1/s)/eta + 1.021 k eta n^2 T (V/2 + ...) + 3.75 M k eta^2 n^2 T V + s D T + 2 M"
 
     def __init__(
         self,
@@ -102,7 +112,7 @@ class SCRiBLe(Bandit):
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
             self._progress = Progress(0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
-        self._drawn: tuple[Array, Array] | None = None  # C'^-1 u and C u of the last action, |u| = SHRINK
+        self._drawn: tuple[Array, Array, Any] | None = None  # C'^-1 u, C u and rho of the last action, |u| = SHRINK
 
     @property
     def _magnitude(self) -> float:
@@ -114,39 +124,42 @@ class SCRiBLe(Bandit):
         """b: what the noise exceeds in one round with probability T^-2."""
         return 2 * self.noise_scale * math.log(max(self.horizon, 2))
 
-    @property
-    def _second_moment(self) -> float:
-        """V: an upper bound of the mean square of the feedback."""
-        return self._magnitude**2 + 2 * self.noise_scale**2
-
-    @property
-    def _range(self) -> float:
-        """nu log T: of the barrier, up to the comparator moved inward by 1/T."""
-        return self.decision_set.nu * math.log(max(self.horizon, 2))
-
     def _tuned_rate(self) -> float:
+        """The rate with the least bound."""
         n, largest = self.decision_set.dim, self._magnitude + self._noise_reach
         if not n or not largest:
             return 1.0
-        return min(math.sqrt(self._range / (n * n * self.horizon * self._second_moment)), 1 / (2 * n * largest))
+        top = 1 / (2 * n * largest)
+        found = minimize_scalar(
+            lambda log: self._bound_at(math.exp(log)), bounds=(math.log(top * 1e-8), math.log(top)), method="bounded"
+        )
+        return min(math.exp(float(found.x)), top)
+
+    def _bound_at(self, eta: float) -> float:
+        """The bound for the learning rate eta; infinity where it does not hold."""
+        n, nu, T, D = self.decision_set.dim, self.decision_set.nu, self.horizon, self.sizes.variation
+        M, lam, k = self._magnitude, self.noise_scale, self.decision_set.recognised.stretch_moment
+        if eta * n * (M + self._noise_reach) > 0.5 * (1 + 1e-12):
+            return math.inf
+        s = min(_INWARD, nu / (eta * T * D)) if D else _INWARD
+        V = M**2 + 2 * lam**2
+        cube = M**3 + 6 * M * lam**2 + (6 * lam**3 * math.exp(-M / lam) if lam else 0.0)
+        fourth = M**4 + 12 * (M * lam) ** 2 + 24 * lam**4
+        second = k * eta * n * n * T
+        stability = 1.021 * second / 2 * (V + 2 / 3 * eta * n * cube + (eta * n) ** 2 * fourth)
+        rare = 2 * self.magnitude if lam else 0.0  # noise beyond its reach
+        return nu * math.log(1 / s) / eta + stability + 3.75 * self.magnitude * eta * second * V + s * D * T + rare
 
     @property
     def uncapped_bound(self) -> float:
-        n, M, T, eta = self.decision_set.dim, self.magnitude, self.horizon, self.learning_rate
-        if not n:
-            return 0.0
-        if eta * n * (self._magnitude + self._noise_reach) > 0.5 * (1 + 1e-12):
-            return math.inf
-        second = eta * n * n * T * self._second_moment
-        ends = 2 * M * (2 if self.noise_scale else 1)  # the comparator moved inward; noise beyond its reach
-        return self._range / eta + 1.21 * second + 3.75 * M * eta * second + ends
+        return self._bound_at(self.learning_rate) if self.decision_set.dim and self._magnitude else 0.0
 
     def rounding_cost(self, error: float) -> float:
         """|E n r <Cu, d>| <= h n^(1/2) |d|_w for d = u - w, by Cauchy and Schwarz with E uu' = I/n.
 
-        With r = |d|_w and f(s) = R(w + sd): f'(0) >= -r/12 - <L, d>, as the decrement is at most 1/12, f'(1/2) <= 2 nu,
-        a property of barriers, and f'(1/2) - f'(0) >= r^2/(2 + r) >= r - 2 by self-concordance; so 11/12 r <= 2 nu + 2
-        + <L, d>. In the norm of the center |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
+        With r = |d|_w and f(s) = R(w + sd): f'(0) >= -r/100 - <L, d>, as the decrement is at most 1/100, f'(1/2) <= 2
+        nu, a property of barriers, and f'(1/2) - f'(0) >= r^2/(2 + r) >= r - 2 by self-concordance; so 99/100 r <= 2
+        nu + 2 + <L, d>. In the norm of the center |L| is at most FAR, and the set has radius nu + 2 nu^(1/2).
         """
         n, nu = self.decision_set.dim, self.decision_set.nu
         along = 2 * FAR * (nu + 2 * math.sqrt(nu))
@@ -170,12 +183,13 @@ class SCRiBLe(Bandit):
             u = self.ellipsoid.directions(self._rng, method=self.sampling)
             u *= SHRINK
             displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
+        stretch = chart.stretch(at.z, displacement)
         if chart.auxiliaries:
-            self._drawn = displacement, chart.joint(measure)
+            self._drawn = displacement, chart.joint(measure), stretch
             point = X.unflatten(chart.point(at.z) + chart.push(displacement))
         else:
-            self._drawn = displacement, measure
-            point = X.unflatten(chart.point(at.z + displacement))
+            self._drawn = displacement, measure, stretch
+            point = X.unflatten(chart.point(at.z + displacement * (stretch[:, None] if self.leading else stretch)))
         if self.play == "points":
             return point
         if not self.leading:
@@ -192,7 +206,8 @@ class SCRiBLe(Bandit):
             value, mean = value - mean, np.clip(mean + (value - mean) / (self.rounds + 1), -M, M)
         if self.leading:  # NumPy warns where numbers overflow, BLAS does not; far smaller ones are dropped already
             value = np.minimum(np.maximum(value, -_HUGE), _HUGE)
-        along = self._gain * value
+        assert self._drawn is not None
+        along = self._gain * value / self._drawn[2]
         large = abs(along) >= LARGE
         if self.leading:
             return _settle_all(self._chart, self._pushed(at, along[:, None]), np.where(large, EXACT, DECREMENT), mean)
@@ -201,7 +216,7 @@ class SCRiBLe(Bandit):
     def _pushed(self, at: Iterate, along: Any) -> Pushed:
         """The iterate with eta times the estimate, which is `along` times C u, added to the sum, at the same point."""
         assert self._drawn is not None
-        displacement, measure = self._drawn
+        displacement, measure, _ = self._drawn
         linear = _moved(at.linear, along, measure)
         if self.leading:
             near = _norm(linear, linear) <= FAR

@@ -182,7 +182,7 @@ class FTRL(FullInformation):
 
     def _further_notes(self) -> tuple[str, ...]:
         bound = self.reacting_bound
-        if bound is None:
+        if bound is None or bound.says_nothing:
             return ()
         return (f"against losses that react to the actions the expected regret is at most {bound.total:.6g}",)
 

@@ -12,6 +12,7 @@ from dpcvx.sets.layout import Layout
 from dpcvx.sets.shapes.declared_ball import around
 from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.shape import Facts, Shape
+from dpcvx.sets.shapes.stretched_ball import ball_stretch_moment
 
 _OUTWARD = 1 + 1e-12  # arithmetic of a formula
 
@@ -35,6 +36,10 @@ class Ellipsoid(Shape):
             return None
         found = ellipsoids_around(facts.geometry)
         return cls(facts.geometry, facts.layout, found[0]) if found else None
+
+    @property
+    def stretch_moment(self) -> float:
+        return 1.0 if self.geometry.chart.auxiliaries else ball_stretch_moment(self.geometry.dim)
 
     def argmin(self, c: Array) -> Array:
         largest = np.abs(c).max(axis=-1, keepdims=True)

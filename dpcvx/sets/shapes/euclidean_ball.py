@@ -14,6 +14,7 @@ from dpcvx.sets.shapes.columns import Columns
 from dpcvx.sets.shapes.measure import Measure, exact
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.shape import Facts, Shape
+from dpcvx.sets.shapes.stretched_ball import ball_stretch_moment
 
 
 class BallFormulas(Shape):
@@ -50,6 +51,10 @@ class BallFormulas(Shape):
     def _sides(self) -> tuple[Array, Array]:
         reach = self.scale * self._columns.row_shares()
         return self.center - reach, self.center + reach
+
+    @property
+    def stretch_moment(self) -> float:
+        return 1.0 if self.geometry.chart.auxiliaries else ball_stretch_moment(self.geometry.dim)
 
     def norm_bound(self, p: float) -> float:
         if p == 2:

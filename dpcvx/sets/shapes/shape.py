@@ -327,6 +327,20 @@ class Shape:
         """r where the set is exactly { |l|_q <= r }, otherwise None."""
         return None
 
+    @property
+    def stretch_moment(self) -> float:
+        """A bound of E 1/rho^2 at any point, rho the stretch of a uniform direction of the Dikin ellipsoid.
+
+        rho is the largest step with both ends in the set. With m inequalities and t the step relative to the slacks,
+        |t|_2 = 1 and 1/rho = max |t_i|. Each t_i is at most a coordinate of a uniform unit vector of R^n, so t_i^2 > x
+        with probability at most 2 e^(-nx/2), and E max t_i^2 <= x + (4m/n) e^(-nx/2) for every x: (2 ln(2m) + 2)/n for
+        the best. Any other set has rho >= 1.
+        """
+        conic, n = self.geometry.conic, self.geometry.dim
+        if not n or self.geometry.chart.auxiliaries or not conic.is_polyhedral:
+            return 1.0
+        return min(1.0, (2 * math.log(2 * max(len(conic.b), 1)) + 2) / n)
+
     # corners
 
     @cached_property

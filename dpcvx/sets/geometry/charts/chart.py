@@ -32,6 +32,8 @@ from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
 from dpcvx.sets.conic.canonical import ConicSet
 
+_SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
+
 
 class Factor(ABC):
     """The Hessian of the barrier at one point (or a batch of points), factorised."""
@@ -166,6 +168,16 @@ class Chart(ABC):
 
     def gradient(self, z: Array) -> Array:
         return self.gradient_of(self.cones.gradient(self.slack(z)))
+
+    def stretch(self, z: Array, dy: Array) -> Array | float:
+        """A t of at least 1 with z + t dy and z - t dy in the set, dy in the Dikin ellipsoid at z, (...).
+
+        It is the largest one for polyhedra, balls and matrices, and 1 where there are auxiliary variables.
+        """
+        if self.auxiliaries:
+            return 1.0 if z.ndim == 1 else np.ones(z.shape[:-1])
+        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * _SAFE, 1.0)
+        return float(found) if z.ndim == 1 else found
 
     def moving(self) -> Array:
         """1 for the entries of x that vary over the set, 0 for those that are fixed."""
