@@ -63,8 +63,8 @@ class Sizes:
         """The same over the bounding box of Y."""
         middle, half = self._loss_box
         bounds = self.decision_set.recognised.chord_bound
-        least, most = (bounds(lambda x, sign=sign: sign * middle * x + half * np.abs(x)) for sign in (-1, 1))
-        return -least, most
+        least = bounds(lambda x: half * np.abs(x) - middle * x)
+        return -least, bounds(lambda x: half * np.abs(x) + middle * x)
 
     @cached_property
     def values(self) -> tuple[float, float]:

@@ -51,7 +51,7 @@ class AdaptiveBandit(Bandit):
             raise ValueError(f"setting must be one of {', '.join(RECIPES)}, not {setting!r}.")
         found, self._why = _listed(actions)
         self._actions = actions if found is None else found
-        decision_set: DecisionSet = actions if found is None else found.decision_set
+        decision_set: Any = actions if found is None else found.decision_set
         super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
         self.setting = setting
         spread = self.sizes.feedback_range

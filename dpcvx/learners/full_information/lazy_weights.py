@@ -216,8 +216,9 @@ class LazyWeights(Player):
         self, family: ActionFamily, low: float, width: float, moved: float, apart: float
     ) -> tuple[Lazy, Costs]:
         """The game and how costs are counted: secure ones on a grid, with what rounding adds."""
-        numbers = self.horizon, family.log_count
-        budget = self.epsilon, self.delta, self.rounds_per_person
+        game = partial(
+            Lazy, self.horizon, family.log_count, epsilon=self.epsilon, delta=self.delta, people=self.rounds_per_person
+        )
         if self._noise is not None:
             costs = (
                 ListedCosts(family, low, width, None) if isinstance(family, Listed) else FamilyCosts(family, low, width)

@@ -23,6 +23,7 @@ Everything carries leading batch axes.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -169,7 +170,7 @@ class Chart(ABC):
     def gradient(self, z: Array) -> Array:
         return self.gradient_of(self.cones.gradient(self.slack(z)))
 
-    def stretch(self, z: Array, dy: Array) -> Array | float:
+    def stretch(self, z: Array, dy: Array) -> Any:
         """A t of at least 1 with z + t dy and z - t dy in the set, dy in the Dikin ellipsoid at z, (...).
 
         It is the largest one for polyhedra, balls and matrices, and 1 where there are auxiliary variables.
