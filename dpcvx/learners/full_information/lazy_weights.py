@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -220,16 +221,17 @@ class LazyWeights(Player):
             Lazy, self.horizon, family.log_count, epsilon=self.epsilon, delta=self.delta, people=self.rounds_per_person
         )
         if self._noise is not None:
-            costs = (
-                ListedCosts(family, low, width, None) if isinstance(family, Listed) else FamilyCosts(family, low, width)
-            )
-            return Lazy(*numbers, width, moved, apart, *budget), costs
+            simulated = game(width=width, moved=moved, apart=apart)
+            if isinstance(family, Listed):
+                return simulated, ListedCosts(family, low, width, None)
+            return simulated, FamilyCosts(family, low, width)
         assert isinstance(family, Listed)
         grid = _grid(width, moved, self.horizon)
         listed = ListedCosts(family, low, width, grid.step)
         units = min(listed.most, math.floor(moved * _OUTWARD / grid.step) + 2) if moved else 0
         between = min(2 * units, math.floor(apart * _OUTWARD / grid.step) + 3) if moved else 0
-        return Lazy(*numbers, listed.most * grid.step, units * grid.step, between * grid.step, *budget), listed
+        step = grid.step
+        return game(width=listed.most * step, moved=units * step, apart=between * step), listed
 
     def _secure_scale(self) -> float:
         """1/eta in units of the grid, rounded up, and the rates that go with it."""
