@@ -98,7 +98,8 @@ class Lazy:
         K = np.ceil(T / batch)
         likely = -np.expm1(np.log1p(-chance) - eta * batch * w)
         coins = np.maximum(K - 1, 0)
-        tail = np.where(redraws >= coins, 0.0, bdtrc(np.minimum(redraws, coins), np.maximum(coins, 1), likely))
+        most = np.maximum(coins, 1).astype(np.int64)
+        tail = np.where(redraws >= coins, 0.0, bdtrc(np.minimum(redraws, coins), most, likely))
         return np.asarray(self.log_count / eta + eta * K * batch**2 * w**2 / 8 + w * T * tail)
 
     def rates(self) -> Rates:

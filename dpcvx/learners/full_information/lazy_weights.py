@@ -33,6 +33,7 @@ from dpcvx.privacy.clipping import Clipping
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import own_generator
 from dpcvx.privacy.noise.drawing import select, toss
+from dpcvx.privacy.secret import Secret
 from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes, sizes_of
@@ -132,6 +133,27 @@ class FamilyCosts(Costs):
         return chosen
 
 
+class SecureDraws(Secret):
+    """Exact coins and draws: the one place where losses become actions. It belongs to one process."""
+
+    described = "source of secure draws"
+
+    def __init__(self, scale: float, chance: float) -> None:
+        self.scale, self._share = scale, 1 - Fraction(chance)
+        self._guard = ProcessGuard()
+
+    def check_process(self) -> None:
+        self._guard.check()
+
+    def keeps(self, cost: int) -> bool:
+        """A coin that shows True with probability (1 - p) exp(-cost/scale)."""
+        return toss(cost, self.scale, self._share)
+
+    def redraw(self, costs: Array) -> int:
+        """The number of an action, drawn with probability proportional to exp(-cost/scale)."""
+        return select(costs.tolist(), self.scale)
+
+
 class Turn(NamedTuple):
     """Where the learner stands.
 
@@ -196,7 +218,6 @@ class LazyWeights(Player):
         self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
         self._noise = None if seed is None else stream(seed, "LazyWeights: noise")
         self._rng = own_generator(seed, "LazyWeights: own draws")
-        self._guard = ProcessGuard()
         family = action_set(decision_set).family
         if self._noise is None and not isinstance(family, Listed):
             raise ValueError(
@@ -207,7 +228,7 @@ class LazyWeights(Player):
         moved, apart = _moves(self.sizes, self.clipping.neighbours, high - low)
         self._game, self._costs = self._planned(family, low, high - low, moved, apart)
         self.rates = self._game.rates()
-        self._scale = self._secure_scale() if self._noise is None else 0.0
+        self._draws = SecureDraws(self._secure_scale(), self.rates.chance) if self._noise is None else None
         start = self._costs.start()
         first = self._costs.draw(np.zeros_like(start), 0.0, self._rng, self.leading)
         self._turn = Turn(0, start, start, first, np.zeros(self.leading, dtype=int))
@@ -263,8 +284,8 @@ class LazyWeights(Player):
         return used.copy() if self.leading else int(used)
 
     def _check_able(self) -> None:
-        if self._noise is None:
-            self._guard.check()
+        if self._draws is not None:
+            self._draws.check_process()
         if self._turn.releasing:
             raise ProtocolError("A release was interrupted; this learner releases nothing more.")
         if self._turn.rounds >= self.horizon:
@@ -292,8 +313,9 @@ class LazyWeights(Player):
     def _redrawn(self, turn: Turn, batch: Array, costs: Array) -> tuple[Array, Array]:
         """The action after a batch, and how often it was redrawn."""
         own = self._costs.own(batch, turn.chosen)
-        if self._noise is None:
-            return self._secure(turn, int(own), costs)
+        if self._draws is not None:
+            return self._secure(self._draws, turn, int(own), costs)
+        assert self._noise is not None
         if isinstance(self._costs, FamilyCosts):
             own = own - self.rates.batch * self._costs.low
         keeps = self._noise.random(self.leading) < (1 - self.rates.chance) * np.exp(-self.rates.eta * own)
@@ -307,12 +329,10 @@ class LazyWeights(Player):
         chosen[moves] = self._costs.draw(which, self.rates.eta, self._noise, (int(moves.sum()),))
         return chosen, used
 
-    def _secure(self, turn: Turn, own: int, costs: Array) -> tuple[Array, Array]:
-        if turn.used >= self.rates.redraws:
+    def _secure(self, draws: SecureDraws, turn: Turn, own: int, costs: Array) -> tuple[Array, Array]:
+        if turn.used >= self.rates.redraws or draws.keeps(own):
             return turn.chosen, turn.used
-        if toss(own, self._scale, 1 - Fraction(self.rates.chance)):
-            return turn.chosen, turn.used
-        return np.array(select(costs.tolist(), self._scale)), turn.used + 1
+        return np.array(draws.redraw(costs)), turn.used + 1
 
     # promises
 

@@ -90,7 +90,7 @@ def test_rounding_costs_scrible_what_its_argument_says(X):
     """With FAR so large a smaller radius of the set would hardly ever be refuted by play, but nothing proves it."""
     learner = SCRiBLe(X, ball_losses(X.shape), 1000, seed=0)
     radius = X.nu + 2 * math.sqrt(X.nu)  # of the set, in the norm of the center
-    local = (2 * X.nu + 2 + FAR * 2 * radius) / (11 / 12)  # r, from 11/12 r <= 2 nu + 2 + |L| |d|
+    local = (2 * X.nu + 2 + FAR * 2 * radius) / (99 / 100)  # r, from 99/100 r <= 2 nu + 2 + |L| |d|
     assert learner.rounding_cost(0.25) == pytest.approx(1000 * 0.25 * math.sqrt(X.dim) * local / SHRINK, rel=1e-12)
 
 

@@ -111,17 +111,20 @@ def test_couplings_cost_no_more_than_the_certificate_says(neighbours, delta):
         assert found.holds, str(found)
 
 
-def test_a_coupling_catches_twice_the_rate():
+def test_a_coupling_catches_a_third_of_the_scale():
     class Fast(LazyWeights):
         def _secure_scale(self):
-            return super()._secure_scale() / 2
+            return super()._secure_scale() / 3
 
     first = np.zeros((40, 3))
+    first[0] = [0.0, 1.0, 0.0]
     second = first.copy()
     second[0] = [1.0, 0.0, 1.0]
-    make = lambda: Fast(ds.simplex(3), box_losses(3, 0.0, 1.0), 40, 1.0)  # noqa: E731  as in the others
-    results = [couple(make, first, second, seed=seed) for seed in range(20)]
-    assert not all(found.holds for found in results)
+
+    def made():
+        return Fast(ds.simplex(3), box_losses(3, 0.0, 1.0), 40, 1.0)
+
+    assert not all(couple(made, first, second, seed=seed).holds for seed in range(8))
 
 
 # regret
