@@ -39,7 +39,11 @@ WITHOUT_VERTEX_SAMPLER = [
     "entropy ball",
     "KL ball",
 ]
-FUNCTIONS = {name for name, value in vars(ds).items() if inspect.isfunction(value) and not name.startswith("loss_")}
+FUNCTIONS = {
+    name
+    for name, value in vars(ds).items()
+    if inspect.isfunction(value) and inspect.get_annotations(value, eval_str=True)["return"] is DecisionSet
+}
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
 FAR = (2.0, 1e3, 1e9, 1e300)
 FLAT = {"simplex", "scaled simplex", "capped simplex", "spectrahedron", "entropy ball", "KL ball", "flow polytope"} | {
     "permutahedron",
+    "portfolio",
     "Birkhoff polytope",
     "transport polytope",
 }
