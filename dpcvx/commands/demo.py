@@ -45,7 +45,7 @@ def _findings(quick: bool) -> demo.Findings:
 
 def _story(found: demo.Findings) -> str:
     X, T = found.routes, found.size.horizon
-    columns = TextTable(">>>>>", (18,) * 5, between="", indent="  ")
+    columns = TextTable(">>>>>>", (8, 18, 14, 16, 14, 16), between="", indent="  ")
     lines = [
         "DECLARED: the routes from home to work, as flows on the roads of a small town, in cvxpy",
         *(f"  {text}" for text in X.declared),
@@ -59,7 +59,8 @@ def _story(found: demo.Findings) -> str:
         "",
         f"PAID per trip, over {T:,} trips: regret against the best fixed route, which costs {found.best:.3f} a trip",
         f"  (simulation; the idle player pays {found.idle:.3f} more than the best route.",
-        "  Proved bounds hold for all losses there are; one above that says little about so few trips.)",
+        "  Proved bounds hold for all losses there are; one above that says little about so few trips.",
+        "  In practice: the adaptive bandit, whose rates follow the feedback, and for which no bound is proved.)",
         *columns.lines([demo.PRICE_HEADER, *found.price()]),
     ]
     return "\n".join(lines)

@@ -65,7 +65,8 @@ def demo_page(found: Findings, command: str) -> Page:
         "What privacy costs",
         f"Regret per trip, in the time that the slowest road can take. The best fixed route costs {found.best:.3f} a "
         f"trip, and the idle player, who stays at the center of the set, pays {found.idle:.3f} more. "
-        "Proved bounds hold for all losses there are; one above that says little about so few trips.",
+        "Proved bounds hold for all losses there are; one above that says little about so few trips. The last column "
+        "is the adaptive bandit, whose rates follow the feedback: what one would use, with no bound proved.",
         table(
             PRICE_HEADER, _unbroken(found.price()), caption=f"Simulation: mean over {replicas} runs ± standard error"
         ),

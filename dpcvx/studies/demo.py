@@ -11,7 +11,7 @@ from dpcvx.arrays import Array
 from dpcvx.experiments.losses import from_array
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.simulation_result import Simulation
-from dpcvx.learners import FTRL, Exp2, private_bandit
+from dpcvx.learners import FTRL, AdaptiveBandit, Exp2, PrivateBandit, private_bandit
 from dpcvx.privacy import Certificate
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies import town
@@ -20,8 +20,8 @@ from dpcvx.studies.settings import BANDIT, FULL_INFORMATION, SETTINGS
 
 EPSILONS = (None, 3.0, 1.0, 0.3)  # None is without privacy
 EPSILON = 1.0  # of the learners whose certificates are shown and whose drivers are drawn
-PRICE_HEADER = ("epsilon", FULL_INFORMATION, "proved bound", BANDIT, "proved bound")  # of `Findings.price`
-STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS))  # so often `run` tells what it does
+PRICE_HEADER = ("epsilon", FULL_INFORMATION, "proved bound", BANDIT, "proved bound", "in practice")  # of `price`
+STAGES = 3 + len(SETTINGS) * (1 + len(EPSILONS)) + len(EPSILONS)  # so often `run` tells what it does
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Findings:
         flows: with full information, for no privacy (None) and for `EPSILON`, the mean action before the accident and
             that in the end.
         runs: simulations for each setting and epsilon.
+        practice: those of the adaptive bandit, for each epsilon.
     """
 
     size: Size
@@ -55,6 +56,7 @@ class Findings:
     certificates: dict[str, Certificate]
     flows: dict[float | None, tuple[Array, Array]]
     runs: dict[tuple[str, float | None], Simulation]
+    practice: dict[float | None, Simulation]
 
     @property
     def best(self) -> float:
@@ -67,16 +69,22 @@ class Findings:
         return idle_regret(self.routes, self.losses.mean(axis=0))
 
     def price(self) -> list[tuple[str, ...]]:
-        """For each epsilon and setting: mean regret a trip with its standard error, and the proved bound."""
+        """For each epsilon and setting: mean regret a trip with its standard error, and the proved bound.
+
+        The last column is the bandit that one would use, for which nothing is proved.
+        """
         return [("none" if epsilon is None else f"{epsilon:g}", *self._prices(epsilon)) for epsilon in EPSILONS]
 
     def _prices(self, epsilon: float | None) -> list[str]:
         cells, T = [], self.size.horizon
         for setting in SETTINGS:
             run = self.runs[setting, epsilon]
-            error = f" ± {run.standard_error[-1] / T:.3f}" if run.replicas > 1 else ""
-            cells += [f"{run.final / T:.3f}{error}", f"{run.bound.total / T:.3f}"]
-        return cells
+            cells += [self._measured(run), f"{run.bound.total / T:.3f}"]
+        return [*cells, self._measured(self.practice[epsilon])]
+
+    def _measured(self, run: Simulation) -> str:
+        T = self.size.horizon
+        return f"{run.final / T:.3f}" + (f" ± {run.standard_error[-1] / T:.3f}" if run.replicas > 1 else "")
 
 
 def learner(setting: str, epsilon: float | None, X: DecisionSet, Y: LossSet, horizon: int) -> Any:
@@ -109,12 +117,18 @@ def run(size: Size, tell: Callable[[str], None], progress: bool | None = None) -
             runs[setting, epsilon] = simulate(
                 make(setting, epsilon), from_array(losses), 1 if alike else size.replicas, progress=progress
             )
+    practice = {}
+    for epsilon in EPSILONS:
+        tell(f"Simulating the adaptive bandit, {_privacy(epsilon)}")
+        adaptive = AdaptiveBandit(X, Y, size.horizon)
+        playing = adaptive if epsilon is None else PrivateBandit(adaptive, epsilon)
+        practice[epsilon] = simulate(playing, from_array(losses), size.replicas, progress=progress)
     flows = {}
     for epsilon, replicas in ((None, 1), (EPSILON, min(4, size.replicas))):
         tell(f"Following the drivers through the accident, {_privacy(epsilon)}")
         player = make(FULL_INFORMATION, epsilon).simulated(replicas, 0)
         flows[epsilon] = around_accident(play(player, losses)[1])
-    return Findings(size, X, Y, losses, certificates, flows, runs)
+    return Findings(size, X, Y, losses, certificates, flows, runs, practice)
 
 
 def around_accident(actions: Array) -> tuple[Array, Array]:

@@ -64,6 +64,9 @@ def test_the_price_table_shows_the_regret_of_the_runs(found):
     run = found.runs["bandit", 1.0]
     assert rows[2][3].startswith(f"{run.final / 90:.3f} ±") and rows[2][4] == f"{run.bound.total / 90:.3f}"
     assert "±" not in rows[0][1]  # nothing is drawn there
+    adaptive = found.practice[1.0]
+    assert rows[2][5].startswith(f"{adaptive.final / 90:.3f} ±") and adaptive.bound is None
+    assert adaptive.certificate.epsilon == 1 and "Adaptive" in adaptive.learner
     assert found.idle == pytest.approx(found.losses.mean(axis=0) @ found.routes.center - found.best) and found.idle > 0
 
 
