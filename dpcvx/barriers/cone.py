@@ -96,6 +96,10 @@ class Cone(ABC):
             raise NotImplementedError(f"The {self.name} cone does not say what its dual cone is.")
         return self.interior(y)
 
+    def bounds(self, most: Array) -> tuple[Array, Array]:
+        """Between what each row of the stack lies where none is larger than `most`; infinite where that is unknown."""
+        return np.full(self.size, -np.inf), np.full(self.size, np.inf)
+
     def exposed(self, z: Array, blur: float) -> Face | None:
         """The face of one block (block,) that the vector of the dual cone closest to z exposes.
 

@@ -64,6 +64,11 @@ class Exponential(Cone):
     def dual_rays(self) -> list[int]:
         return [1, 2]
 
+    def bounds(self, most: Array) -> tuple[Array, Array]:
+        _, y, z = np.maximum(self.blocks(most), 1e-300).T
+        x = np.where(y < z / np.e, y * np.log(z / y), z / np.e)  # the largest y log(z/y)
+        return np.tile([-np.inf, 0.0, 0.0], self.count), np.stack([x, y, z], axis=1).ravel()
+
     def exposed(self, z: Array, blur: float) -> Face | None:
         # the dual cone is the closure of { (u, v, w) : u < 0, -u exp(v/u - 1) <= w }
         u, v, w = np.where(np.abs(z) > blur, z, 0.0)

@@ -72,6 +72,11 @@ class Power(Cone):
     def dual_rays(self) -> list[int]:
         return list(range(self.block - 1))
 
+    def bounds(self, most: Array) -> tuple[Array, Array]:
+        u = np.maximum(self.blocks(most)[:, :-1], 0.0)
+        w = np.prod(u**self.exponents, axis=1, keepdims=True)
+        return np.concatenate([0 * u, -w], axis=1).ravel(), np.concatenate([u, w], axis=1).ravel()
+
     def exposed(self, z: Array, blur: float) -> Face | None:
         # the dual cone is prod (u_i/a_i)^a_i >= |w|
         a = self.exponents[0]

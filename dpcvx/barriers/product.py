@@ -144,6 +144,11 @@ class Product:
             remaining.extend(span.start + i for i in left)
         return RunOff(tuple(freed), tuple(remaining))
 
+    def bounds(self, most: Array) -> tuple[Array, Array]:
+        """Between what each row lies where none is larger than `most`; infinite where that is unknown."""
+        both = [cone.bounds(most[rows]) for cone, rows in self]
+        return np.concatenate([low for low, _ in both]), np.concatenate([high for _, high in both])
+
     def exposed(self, z: Array, blur: float) -> list[tuple[slice, Face]]:
         """The faces that a vector of the dual cone exposes, with the rows of their blocks; blocks at 0 are left out."""
         return [

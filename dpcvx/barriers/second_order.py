@@ -55,6 +55,10 @@ class SecondOrder(Cone):
     def dual_rays(self) -> list[int]:
         return [0]
 
+    def bounds(self, most: Array) -> tuple[Array, Array]:
+        head = np.repeat(np.maximum(self.blocks(most)[:, 0], 0.0), self.block)
+        return -head, head
+
     def exposed(self, z: Array, blur: float) -> Face | None:
         norm = float(np.linalg.norm(z[1:]))
         low, high = z[0] - norm, z[0] + norm  # its eigenvalues

@@ -77,9 +77,11 @@ class DecisionSet:
         names = (*declaration.names, declaration.attribute_name)
         self._lifted = lift(declaration)
         found = find_center(presolve(self._lifted, names), names, variable.name(), variable.shape)
+        notes = found.notes
         if prune:
             found = find_center(prune_rows(found.conic), names, variable.name(), variable.shape)
-        self._notes = found.notes
+            notes = (*notes, *found.notes)
+        self._notes = notes
         self.name = name or "set"
         self.variable = variable
         self.layout = Layout(variable.shape)

@@ -27,14 +27,20 @@ from dpcvx.errors import EmptySetError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.rows import describe, keep_rows
 from dpcvx.sets.geometry.phase_one import TOUCHING
+from dpcvx.sets.sparse_rows import row_sizes
 
 _RESIDUAL = 1e-13  # of a normal of length 1
 _BLURS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)  # what may count as zero in a normal that a solver gave
 _RANK = 1e-11  # relative size below which a direction counts as zero
 _DEPENDENT = 1e-8  # part of an equality of a face, beyond the others, below which they imply it
 _APART = 1e-3  # what the equalities of a face may miss each other by
+_NEAR = 0.03  # share of its size by which the slack of the solver's point may be off the face
 _FAR = 1e6  # how far out, in sizes of the set, a proof that it is empty must hold
 _SWEEPS = 300
+_TURNS = 6  # Newton steps to the normal of the least gap
+_MOST_TURNS, _MOST_ROWS = 20, 400  # up to which they are taken
+_DIFFERENCE = 1e-4
+_FARTHEST_TURN = 1e-2
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,12 @@ class Hull:
         self.s0 = conic.slack(v)
         constant, moving = np.abs(conic.b), abs(conic.A) @ np.abs(v)
         self.size = float(np.maximum(constant, moving).max(initial=0.0))
+        reach = row_sizes(conic.A) * min(1.0, self.size)
+        self.sizes = conic.cones.largest(np.maximum(np.maximum(constant, moving), reach))
         self.rounding = 16 * np.finfo(float).eps * (constant + moving)
         size = np.linalg.norm(self.G, axis=0)
-        self._units = self.G[:, size > _RANK * size.max(initial=0.0)] / size[size > _RANK * size.max(initial=0.0)]
-        self._moving = self._orthonormal(self._units)
+        self.units = self.G[:, size > _RANK * size.max(initial=0.0)] / size[size > _RANK * size.max(initial=0.0)]
+        self._moving = self._orthonormal(self.units)
 
     @staticmethod
     def _orthonormal(columns: Array) -> Array:
@@ -71,11 +79,11 @@ class Hull:
 
     def residual(self, z: Array) -> float:
         """How much <z, s> still changes along the hull, for directions of length 1."""
-        return float(np.abs(self._units.T @ z).max(initial=0.0))
+        return float(np.abs(self.units.T @ z).max(initial=0.0))
 
     def gap(self, z: Array) -> tuple[float, float]:
         """<z, s> on the hull, and how much of it may be rounding or touching."""
-        return float(z @ self.s0), float(TOUCHING * np.abs(z).max() * self.size + np.abs(z) @ self.rounding)
+        return float(z @ self.s0), float(TOUCHING * (np.abs(z) * self.sizes).max() + np.abs(z) @ self.rounding)
 
 
 def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str]) -> Reduction | None:
@@ -104,14 +112,23 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
         faces = _refined(conic, hull, z, blur)
         if faces is None:
             continue
+        faces = _touching(conic, hull, faces, blur)
         normal = _assembled(conic, faces)
         gap, touching = hull.gap(normal)
         if gap < -touching:
             blamed = describe(conic.source[np.abs(normal) > 1e-4 * np.abs(normal).max()], names)
             raise EmptySetError(f"The set is empty: {blamed} cannot hold together.")
-        if gap <= touching:
+        if gap <= touching and _is_near(hull, faces):
             return _in_faces(conic, faces, v, gap, names)
     return None
+
+
+def _is_near(hull: Hull, faces: list[tuple[slice, Face]]) -> bool:
+    """Whether the slack at a nearly feasible point is close to the faces, as it is if all of the set is in them."""
+    return all(
+        float(np.abs(face.zero @ hull.s0[rows]).max(initial=0.0)) <= _NEAR * float(hull.sizes[rows].max())
+        for rows, face in faces
+    )
 
 
 def _refuse_empty(conic: ConicSet, hull: Hull, z: Array, names: Sequence[str]) -> None:
@@ -155,6 +172,80 @@ def _refined(conic: ConicSet, hull: Hull, z: Array, blur: float) -> list[tuple[s
         last = residual
         z = hull.projected(normal)
     return None
+
+
+def _touching(conic: ConicSet, hull: Hull, faces: list[tuple[slice, Face]], blur: float) -> list[tuple[slice, Face]]:
+    """The faces of the normal with the least gap among those of the same structure that are constant on the hull.
+
+    A normal that turns by d away from it has a gap of d^2, so a gap of rounding leaves half of the digits. Where the
+    gap is stationary they are all there: Newton's method finds it, with a Hessian by differences.
+    """
+    z = _assembled(conic, faces)
+    z /= float(np.linalg.norm(z))
+    for _ in range(_TURNS):
+        turns = _turns(conic, hull, faces, z)
+        if not 0 < turns.shape[1] <= _MOST_TURNS:
+            return faces
+        slope = turns.T @ hull.s0
+        bent = []
+        for turn in turns.T:
+            at = [_turned(conic, hull, z + side * _DIFFERENCE * turn, blur, 1e-11) for side in (1, -1)]
+            if at[0] is None or at[1] is None:
+                return faces
+            slopes = [turns.T @ _along(_turns(conic, hull, *end), hull.s0) for end in at if end is not None]
+            bent.append((slopes[0] - slopes[1]) / (2 * _DIFFERENCE))
+        step = turns @ np.linalg.lstsq(np.array(bent).T, -slope, rcond=1e-9)[0]
+        turned = _turned(conic, hull, z + step, blur, 1e-16)
+        if float(np.linalg.norm(step)) > _FARTHEST_TURN or turned is None:
+            return faces
+        better, normal = turned
+        if hull.residual(normal) > _RESIDUAL or float(normal @ hull.s0) > float(z @ hull.s0) + 1e-15 * hull.size:
+            return faces
+        faces, z = better, normal
+        if float(np.linalg.norm(step)) < 1e-9:
+            break
+    return faces
+
+
+def _along(directions: Array, vector: Array) -> Array:
+    return np.asarray(directions @ (directions.T @ vector))
+
+
+def _turns(conic: ConicSet, hull: Hull, faces: list[tuple[slice, Face]], z: Array) -> Array:
+    """An orthonormal basis of the directions in which a normal keeps its structure and stays constant on the hull."""
+    active = np.zeros(len(conic.b), dtype=bool)
+    across = [z[None, :]]
+    for rows, face in faces:
+        active[rows] = True
+        wide = np.zeros((len(face.onto), len(conic.b)))
+        wide[:, rows] = face.onto
+        across.append(wide)
+    conditions = np.concatenate([*across, hull.units.T])[:, active]
+    turns = np.zeros((len(conic.b), 0))
+    if len(conditions) and active.sum() <= _MOST_ROWS:
+        inside = scipy.linalg.null_space(conditions, rcond=1e-9)
+        turns = np.zeros((len(conic.b), inside.shape[1]))
+        turns[active] = inside
+    return turns
+
+
+def _turned(
+    conic: ConicSet, hull: Hull, z: Array, blur: float, constant: float
+) -> tuple[list[tuple[slice, Face]], Array] | None:
+    """The faces of a normal near z that changes on the hull by no more than `constant` or rounding, and that normal."""
+    last = np.inf
+    for _ in range(_SWEEPS):
+        faces = conic.cones.exposed(z, blur)
+        normal = _assembled(conic, faces)
+        length = float(np.linalg.norm(normal))
+        if length < 0.1:
+            return None
+        normal /= length
+        residual = hull.residual(normal)
+        if residual <= constant or (residual <= _RESIDUAL and residual > last / 2):
+            break
+        z, last = hull.projected(normal), residual
+    return faces, normal
 
 
 def _simplest(conic: ConicSet, hull: Hull, normal: Array, blur: float) -> list[tuple[slice, Face]] | None:

@@ -54,5 +54,5 @@ def test_the_extreme_point_of_a_sum_of_powers_is_the_one_of_the_formula(level):
 
 def test_without_own_units_the_digits_are_lost(monkeypatch):
     """Teeth: in the units of the declaration a set of size 1e-4 is taken for a point."""
-    monkeypatch.setattr(presolve, "balance_light_cones", lambda conic: conic)
+    monkeypatch.setattr(presolve, "in_own_units", lambda conic: conic)
     assert DecisionSet(*_powers(3, 4, 1e-16)).dim == 0

@@ -16,7 +16,7 @@ from dpcvx.sets.conic.presolve.equalities import substitute_equalities
 from dpcvx.sets.conic.presolve.heads import eliminate_heads
 from dpcvx.sets.conic.presolve.hull_rows import fold_on_hull
 from dpcvx.sets.conic.presolve.idle_columns import drop_idle_columns
-from dpcvx.sets.conic.presolve.light_cones import balance_light_cones
+from dpcvx.sets.conic.presolve.own_units import in_own_units
 from dpcvx.sets.conic.presolve.parallel_rows import fold_parallel_rows
 from dpcvx.sets.conic.presolve.scaling import scale
 
@@ -33,7 +33,7 @@ def presolve(conic: ConicSet, names: Sequence[str]) -> ConicSet:
     Raises:
         EmptySetError: where rows by themselves cannot hold.
     """
-    conic = balance_light_cones(conic)
+    conic = in_own_units(conic)
     while True:
         before = (conic.A.shape, conic.E.shape)
         conic = drop_constant_rows(conic, names)

@@ -1,10 +1,13 @@
-"""Second-order cones in units of their own: quadratic epigraphs of sizes far from 1 keep their digits.
+"""Columns and second-order cones in units of their own sizes, where those are far apart.
+
+The sizes are bounds, found by passing bounds of columns from row to row and through cones; they decide about units
+alone, no claim rests on them. Two kinds of units follow.
+
+A column is measured in its bound, so that x/1e-6 and its auxiliary variables of size 1 look alike to a solver.
 
 A quadratic constraint x^2 <= t y is |(2x, y - t)| <= y + t. Where t is about 1e-10 and y about 1, the sums y + t and
 y - t hold t to six digits only. A second-order cone is the same after h + r is multiplied by f and h - r divided by it,
-h its head and r its first other row; with f the root of (h - r)/(h + r), both are of one size. These sizes are bounds
-of the rows, found by passing bounds of the columns from row to row; they decide about units alone, no claim rests on
-them.
+h its head and r its first other row; with f the root of (h - r)/(h + r), both are of one size.
 """
 
 from dataclasses import replace
@@ -14,31 +17,34 @@ from scipy import sparse
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.presolve.scaling import scale
 
-_FAR = 2.0**12  # sizes of h + r and h - r that are less far apart stay as they are
+_FAR = 2.0**12  # sizes that are less far apart stay as they are
 _SWEEPS = 60
 _HUGE = 2.0**200  # where bounds start; large enough for any set, so that x^2 <= s, s^2 <= x bounds both
 _UNKNOWN = 2.0**150
 
 
-def balance_light_cones(conic: ConicSet) -> ConicSet:
-    """The set with second-order cones, and the columns, in units in which they have size 1, where they are far off."""
-    heads = _heads(conic)
-    if not len(heads):
+def in_own_units(conic: ConicSet) -> ConicSet:
+    """The set with columns and second-order cones in units in which they have size 1, where they are far off."""
+    if conic.is_polyhedral:
         return conic
-    bounds = _Bounds(conic, heads)
+    scaled = scale(conic)
+    heads = _heads(scaled)
+    bounds = _Bounds(scaled, heads)
     if not any(not bounds.sweep() for _ in range(_SWEEPS)):
         return conic  # they fall and fall: the sizes of a set that may be one point say nothing
     plus, minus = bounds.light()
     known = (plus < _UNKNOWN) & (minus < _UNKNOWN) & (plus > 0) & (minus > 0)
     ratio = np.where(known, minus, 1.0) / np.where(known, plus, 1.0)
     far = np.maximum(ratio, 1 / ratio) > _FAR
-    if not far.any():
-        return conic
-    balanced = _multiplied(conic, heads[far], np.exp2(np.round(np.log2(ratio[far]) / 2)))
     reach = bounds.reach()
-    unit = np.exp2(np.round(np.log2(np.where((reach < _UNKNOWN) & (reach > 0), reach, 1.0))))
-    columns = sparse.diags_array(unit)
+    sure = (reach < _UNKNOWN) & (reach > 0)
+    apart = bool(sure.all()) and float(reach.max(initial=0.0)) > _FAR * float(reach.min(initial=np.inf))
+    if not (far.any() or apart):
+        return conic
+    balanced = _multiplied(scaled, heads[far], np.exp2(np.round(np.log2(ratio[far]) / 2)))
+    columns = sparse.diags_array(np.exp2(np.round(np.log2(np.where(sure, reach, 1.0)))))
     return replace(
         balanced,
         A=sparse.csr_array(balanced.A @ columns),
@@ -99,6 +105,7 @@ class _Bounds:
         self._cone = of_block[block]  # the running number of the cone of each row among the heads, else -1
         self._across: Bools = (self._cone >= 0) & (number < 0)
         self._across[heads + 1] = False
+        self._cones = conic.cones
 
     def light(self) -> tuple[Array, Array]:
         """Upper bounds of h + r and h - r."""
@@ -111,17 +118,21 @@ class _Bounds:
         return np.asarray(np.maximum(np.abs(self._least), np.abs(self._most)))
 
     def sweep(self) -> bool:
-        """Tighten all columns by all rows once; whether one fell below half of what it was."""
+        """Tighten all columns by all rows once; whether one is new, or fell below half of what it was."""
         least, most = self._allowed()
         low, high = self._terms()
         rest_low, rest_high = self._without(low, -_HUGE), self._without(high, _HUGE)
         top = self._right[self._row] - least[self._row] - rest_low  # entry * column is at most this
         bottom = self._right[self._row] - most[self._row] - rest_high
         first, second = top / self._entry, bottom / self._entry
-        before = self.reach()
+        before, unknown = self.reach(), self._unknown()
         np.minimum.at(self._most, self._column, np.where(self._entry > 0, first, second))
         np.maximum.at(self._least, self._column, np.where(self._entry > 0, second, first))
-        return bool(np.any(self.reach() < before / 2))
+        return self._unknown() < unknown or bool(np.any(self.reach() < before / 2))
+
+    def _unknown(self) -> int:
+        """Ends of columns that no row has bounded yet."""
+        return int((self._least < -_UNKNOWN).sum() + (self._most > _UNKNOWN).sum())
 
     def _terms(self) -> tuple[Array, Array]:
         """The least and largest value of entry times column."""
@@ -143,7 +154,7 @@ class _Bounds:
         return self._right - sums[0], self._right - sums[1]
 
     def _allowed(self) -> tuple[Array, Array]:
-        """Bounds of the slacks by the cones: signs, and |w|^2 <= (h + r)(h - r) for the other rows."""
+        """Bounds of the slacks by the cones: signs, what each says of its rows, and |w|^2 <= (h + r)(h - r)."""
         rows = self._shape[0]
         least, most = np.full(rows, -_HUGE), np.full(rows, _HUGE)
         least[self._nonnegative] = 0.0
@@ -151,5 +162,11 @@ class _Bounds:
         plus, minus = (np.maximum(part, 0.0) for part in self.light())
         size = np.sqrt(plus) * np.sqrt(minus)
         across = np.flatnonzero(self._across)
-        most[across], least[across] = size[self._cone[across]], -size[self._cone[across]]
+        low, high = self._cones.bounds(self._activities()[1][: self._count])
+        high[across] = np.minimum(high[across], size[self._cone[across]])
+        low[across] = -high[across]
+        known = self._nonnegative[: self._count].copy()
+        known[self._heads + 1] = True  # what the cone says of these rows is nothing new, but rounded
+        most[: self._count] = np.where(known, _HUGE, np.minimum(high, _HUGE))
+        least[: self._count] = np.maximum(least[: self._count], np.where(known, -_HUGE, np.maximum(low, -_HUGE)))
         return least, most
