@@ -23,6 +23,7 @@ _FAR = 2.0**12  # sizes that are less far apart stay as they are
 _SWEEPS = 60
 _HUGE = 2.0**200  # where bounds start; large enough for any set, so that x^2 <= s, s^2 <= x bounds both
 _UNKNOWN = 2.0**150
+_LOOSE = 2.0**8  # right-hand sides have size 1, so bounds far above it are not those of the set
 
 
 def in_own_units(conic: ConicSet) -> ConicSet:
@@ -35,11 +36,11 @@ def in_own_units(conic: ConicSet) -> ConicSet:
     if not any(not bounds.sweep() for _ in range(_SWEEPS)):
         return conic  # they fall and fall: the sizes of a set that may be one point say nothing
     plus, minus = bounds.light()
-    known = (plus < _UNKNOWN) & (minus < _UNKNOWN) & (plus > 0) & (minus > 0)
+    known = (plus < _LOOSE) & (minus < _LOOSE) & (plus > 0) & (minus > 0)
     ratio = np.where(known, minus, 1.0) / np.where(known, plus, 1.0)
     far = np.maximum(ratio, 1 / ratio) > _FAR
     reach = bounds.reach()
-    sure = (reach < _UNKNOWN) & (reach > 0)
+    sure = (reach < _LOOSE) & (reach > 0)
     apart = bool(sure.all()) and float(reach.max(initial=0.0)) > _FAR * float(reach.min(initial=np.inf))
     if not (far.any() or apart):
         return conic
@@ -140,12 +141,13 @@ class _Bounds:
         return np.minimum(at_least, at_most), np.maximum(at_least, at_most)
 
     def _without(self, terms: Array, ends: float) -> Array:
-        """For each entry the sum of the other terms of its row, `ends` where it is unknown."""
+        """For each entry the sum of the other terms of its row, rounded toward `ends`, which it is where unknown."""
         unknown = np.abs(terms) > _UNKNOWN
         finite = np.where(unknown, 0.0, terms)
         sums = np.bincount(self._row, finite, self._shape[0])[self._row] - finite
         others = np.bincount(self._row, unknown, self._shape[0])[self._row] - unknown
-        return np.asarray(np.where(others > 0, ends, sums))
+        rounding = 1e-14 * np.bincount(self._row, np.abs(finite), self._shape[0])[self._row]
+        return np.asarray(np.where(others > 0, ends, sums + np.sign(ends) * rounding))
 
     def _activities(self) -> tuple[Array, Array]:
         """Bounds of the slacks by the columns alone."""
