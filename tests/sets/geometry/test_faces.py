@@ -8,7 +8,7 @@ from dpcvx import DecisionSet, DegenerateSetError, EmptySetError
 from dpcvx.barriers import Exponential, Nonnegative, Power, SecondOrder, Semidefinite
 from dpcvx.sets.geometry import faces
 
-UNITS = (1e-6, 1.0, 1e6)
+UNITS = (1e-6, 1.0, pytest.param(1e6, marks=pytest.mark.slow))
 _Q = np.linalg.qr(np.random.default_rng(5).standard_normal((4, 4)))[0]
 _N = np.array([0.6, 0.0, 0.8])
 

@@ -6,6 +6,7 @@ import pytest
 from declared_sets import DECLARED
 
 from dpcvx import DecisionSet
+from dpcvx.sets.geometry import fibre
 from dpcvx.sets.oracles import membership
 from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
@@ -40,6 +41,17 @@ def _minimum(S, d):
     problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(d, S.variable))), S.constraints)
     problem.solve(solver=cp.SCS, eps=1e-9, max_iters=200_000)
     return problem.value
+
+
+@pytest.mark.parametrize("name", ["quad_over_lin", "entr", "harmonic_mean", "power 1.5"])
+def test_a_fibre_that_cannot_be_centered_is_not_a_no(monkeypatch, name):
+    """One Newton step for each stretch of the way leaves the auxiliaries off their center, but inside."""
+    S = DecisionSet(*DOMAINS[name][0]())
+    best = S.argmin(np.random.default_rng(0).standard_normal(S.shape))
+    monkeypatch.setattr(fibre, "ITERATIONS", 1)
+    monkeypatch.setattr(membership.Membership, "_farthest", lambda self, y: Answer("Panic", np.full(2, np.nan), y))
+    assert all(S.contains(S.center + share * (best - S.center)) for share in (0.5, 0.9, 0.99))
+    assert not S.contains(S.center + 1.01 * (best - S.center))
 
 
 @pytest.mark.parametrize(("declare", "outside"), DOMAINS.values(), ids=DOMAINS)
