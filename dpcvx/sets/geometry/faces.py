@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 
-from dpcvx.arrays import Array, Bools
+from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
 from dpcvx.barriers.cone import Face
 from dpcvx.errors import EmptySetError
@@ -170,21 +170,8 @@ def _refined(conic: ConicSet, hull: Hull, z: Array, blur: float) -> list[tuple[s
                 return None
             best = residual
         last = residual
-        z = _slid(conic, hull, faces, normal) if sweep % 10 == 9 else hull.projected(normal)
+        z = hull.projected(normal)
     return None
-
-
-def _slid(conic: ConicSet, hull: Hull, faces: list[tuple[slice, Face]], normal: Array) -> Array:
-    """The normal moved along the normals of its structure until it is constant on the hull, to first order.
-
-    Projections in turn crawl where the two meet at a small angle; this does not.
-    """
-    active, across = _structure(conic, faces)
-    conditions = np.concatenate([across, hull.units.T])[:, active]
-    wanted = np.concatenate([np.zeros(len(conditions) - hull.units.shape[1]), -(hull.units.T @ normal)])
-    moved = normal.copy()
-    moved[active] += np.linalg.lstsq(conditions, wanted, rcond=1e-9)[0]
-    return moved
 
 
 def _touching(conic: ConicSet, hull: Hull, faces: list[tuple[slice, Face]], blur: float) -> list[tuple[slice, Face]]:
@@ -224,21 +211,16 @@ def _along(directions: Array, vector: Array) -> Array:
     return np.asarray(directions @ (directions.T @ vector))
 
 
-def _structure(conic: ConicSet, faces: list[tuple[slice, Face]]) -> tuple[Bools, Array]:
-    """The rows of the faces, and what a normal must stay orthogonal to, to first order, to expose such faces."""
-    active = np.zeros(len(conic.b), dtype=bool)
-    across = [np.zeros((0, len(conic.b)))]
-    for rows, face in faces:
-        active[rows] = True
-        across.append(np.zeros((len(face.onto), len(conic.b))))
-        across[-1][:, rows] = face.onto
-    return active, np.concatenate(across)
-
-
 def _turns(conic: ConicSet, hull: Hull, faces: list[tuple[slice, Face]], z: Array) -> Array:
     """An orthonormal basis of the directions in which a normal keeps its structure and stays constant on the hull."""
-    active, across = _structure(conic, faces)
-    conditions = np.concatenate([z[None, :], across, hull.units.T])[:, active]
+    active = np.zeros(len(conic.b), dtype=bool)
+    across = [z[None, :]]
+    for rows, face in faces:
+        active[rows] = True
+        wide = np.zeros((len(face.onto), len(conic.b)))
+        wide[:, rows] = face.onto
+        across.append(wide)
+    conditions = np.concatenate([*across, hull.units.T])[:, active]
     turns = np.zeros((len(conic.b), 0))
     if len(conditions) and active.sum() <= _MOST_ROWS:
         inside = scipy.linalg.null_space(conditions, rcond=1e-9)
