@@ -265,7 +265,13 @@ def test_certificate_holds_on_sets_of_every_kind_and_for_several_rounds_per_pers
 # shipped and broken mechanisms
 
 
-@pytest.mark.parametrize("case", SHIPPED, ids=_ids)
+def _timed(case):
+    """OpenDP takes several seconds for the many draws of a K-norm noise."""
+    marks = [pytest.mark.slow] if "knorm" in _ids(case) and "opendp" in _ids(case) else []
+    return pytest.param(case, marks=marks, id=_ids(case))
+
+
+@pytest.mark.parametrize("case", [_timed(case) for case in SHIPPED])
 def test_shipped_mechanism_holds_its_claim(case):
     row = case.row(seed=1)
     assert row.as_expected, row

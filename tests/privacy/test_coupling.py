@@ -176,6 +176,7 @@ def test_leaky_sums_are_caught_and_sound_ones_are_not(kind, streams, words):
         assert couple(sums(delta=delta), *streams).holds
 
 
+@pytest.mark.slow
 def test_every_row_of_the_table_is_as_it_must_be():
     rows = list(coupled_rows(0))
     assert all(row.as_expected for row in rows) and {row.shipped for row in rows} == {True, False}
