@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.learners import Exp2, LogBarrierBandit, SCRiBLe
+from dpcvx.learners import Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.bandit_prices.contests import (
@@ -37,12 +37,17 @@ def _cut(X: DecisionSet, Y: LossSet, T: int) -> Bandit:
     return Exp2(X, Y, T, tuning="rigorous")
 
 
+def _moments(X: DecisionSet, Y: LossSet, T: int) -> Bandit:
+    return Exp2(X, Y, T, tuning="moments")
+
+
 # the paper's noise is scaled to the largest loss instead of the range of losses, which is twice as large here
 ARM_LEARNERS: dict[str, tuple[Callable[[DecisionSet, LossSet, int], Bandit], float]] = {
     "EXP2, the paper's constants": (_paper, 2.0),
     "EXP2, noise cut": (_cut, 1.0),
-    "EXP2 by moments": (Exp2, 1.0),
+    "EXP2 by moments": (_moments, 1.0),
     "log-barrier": (LogBarrierBandit, 1.0),
+    "entropy and barrier": (HybridBandit, 1.0),
 }
 BATCHES: dict[str, int | str] = {"": 1, ", batches": "auto"}
 
@@ -151,7 +156,11 @@ def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0)
     """The cube by its vertices and as a body, on a loss spread over all coordinates: the idle player pays `HALF`."""
     sets = cube(size)
     contest = _contest(f"cube N = {size}", sets, horizon, epsilon, np.full((1, size), HALF / size), replicas)
-    learners = {"EXP2 by moments": Exp2(*sets, horizon, tuning="moments"), "SCRiBLe": SCRiBLe(*sets, horizon)}
+    learners = {
+        "EXP2 by moments": _moments(*sets, horizon),
+        "SCRiBLe": SCRiBLe(*sets, horizon),
+        "entropy and barrier": HybridBandit(*sets, horizon),
+    }
     return [
         contest.row(name + batch, learner, batch=BATCHES[batch])
         for name, learner in learners.items()

@@ -97,7 +97,7 @@ PROBLEMS = (
                 logarithm=True,
             ),
             Method("paper, corrected", ("1/2", "1", "1/2+"), _exp2("rigorous", "replace"), logarithm=True),
-            Method("ours", ("1/2", "1/2", "1/2+"), _ours, logarithm=True),
+            Method("ours", ("1/2", "1/2", "1/2+"), _ours),
             Method(NON_PRIVATE, ("1/2", "", "1/2"), lambda X, Y, T, epsilon: LogBarrierBandit(X, Y, T), logarithm=True),
         ),
     ),
