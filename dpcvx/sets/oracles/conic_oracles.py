@@ -16,7 +16,7 @@ from dpcvx.sets.geometry.bounds import bound_by_dual, upper_bound
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.geometry.newton import minimise
-from dpcvx.sets.solvers.cone_program import ConeProgram
+from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
 DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
@@ -65,12 +65,14 @@ class ConicOracles:
     def project(self, p: Array) -> Array:
         """The nearest point; a solver is asked for points inside too, so that the time does not tell which they are."""
         f = self._form
-        x, good = self._solve(self._quadratic, f.P.T @ (f.x0 - p) / f.size**2)
+        answer = self._quadratic.minimise(f.P.T @ (f.x0 - p) / f.size**2)
+        x, good = self._judged(answer)
         if self._is_inside(p):
             return p.copy()
-        if good or self._chart.width > DENSE_PROJECTION:
+        if (good and answer.status == "Solved") or self._chart.width > DENSE_PROJECTION:
             return x
-        return self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
+        own = self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
+        return x if good and np.linalg.norm(x - p) <= np.linalg.norm(own - p) else own
 
     def _is_inside(self, p: Array) -> bool:
         """Whether a point is in the interior of a set of full dimension without auxiliary variables."""
@@ -78,8 +80,11 @@ class ConicOracles:
         return not chart.auxiliaries and chart.dim == len(p) and bool(chart.interior(chart.coordinates(p)))
 
     def _solve(self, program: ConeProgram, q: Array) -> tuple[Array, bool]:
-        """The answer pulled into the set, and whether it was close to it."""
-        answer = program.minimise(q)
+        """The answer to a program, as `_judged` tells it."""
+        return self._judged(program.minimise(q))
+
+    def _judged(self, answer: Answer) -> tuple[Array, bool]:
+        """An answer pulled into the set, and whether it was close to it."""
         if not answer.usable:
             return self._form.x0, False
         x, share = self._form.pulled(answer.point)
