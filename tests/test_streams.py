@@ -11,7 +11,20 @@ from layers import ROOT, modules_in
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
-from dpcvx import FTPL, FTRL, Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, audit, private_bandit, simulate
+from dpcvx import (
+    FTPL,
+    FTRL,
+    AdaptiveBandit,
+    Exp2,
+    HybridBandit,
+    LazyWeights,
+    LogBarrierBandit,
+    PrivateBandit,
+    SCRiBLe,
+    audit,
+    private_bandit,
+    simulate,
+)
 from dpcvx.experiments import losses
 from dpcvx.experiments.exponents import fit_exponent
 from dpcvx.privacy.noise import Script, own_generator
@@ -56,6 +69,9 @@ PARTS = {
     "Exp2": lambda seed: Exp2(X, Y, T, seed=seed).act(),
     "SCRiBLe": lambda seed: SCRiBLe(X, Y, T, seed=seed).act(),
     "LogBarrierBandit": lambda seed: LogBarrierBandit(N, Y, T, seed=seed).act(),
+    "HybridBandit": lambda seed: HybridBandit(N, Y, T, seed=seed).act(),
+    "AdaptiveBandit": lambda seed: AdaptiveBandit(X, Y, T, seed=seed).act(),
+    "LazyWeights": lambda seed: LazyWeights(X, Y, T, 1.0, seed=seed).act(),
     "ExploredGradients": lambda seed: ExploredGradients(X, Y, T, seed=seed).act(),
     "PerStepNoise": lambda seed: PerStepNoise(X, Y, T, 1.0, seed=seed),
     "PrivateBandit": lambda seed: PrivateBandit(Arms(None), 1.0, seed=seed).act(),
@@ -75,7 +91,7 @@ PARTS = {
 HANDING_ON = {
     *("Bandit", "FullInformation", "bandits", "simulate", "Drawn", "choices", "stream", "simulated"),
     *("perform", "rows_of", "regrets", "play", "price_of_privacy", "Comparison", "attack_rows", "audit_rows"),
-    *("couple", "run", "coupled_rows", "scripted"),
+    *("couple", "run", "coupled_rows", "scripted", "private_learner"),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcvx import Exp2, PrivateBandit, SCRiBLe, simulate
+from dpcvx import Exp2, HybridBandit, PrivateBandit, SCRiBLe, simulate
 from dpcvx.cli import main
 from dpcvx.commands import bandits
 from dpcvx.studies import bandit_prices
@@ -92,11 +92,11 @@ def test_what_is_marked_is_the_choice_of_private_bandit():
     sets = cube(3)
     contest = Contest("cube", sets, 50, 1.0, np.full((1, 3), 0.1), 2)
     rows = [
-        contest.row("by corners", Exp2(*sets, 50)),
+        contest.row("by corners", HybridBandit(*sets, 50)),
         contest.row("as a body", SCRiBLe(*sets, 50)),
         contest.row("held", Exp2(*sets, 50), batch=50),
     ]
-    assert contest.pick.name == "private Exp2" and [row.is_picked for row in rows] == [True, False, False]
+    assert contest.pick.name == "private HybridBandit" and [row.is_picked for row in rows] == [True, False, False]
 
 
 def test_a_choice_is_compared_with_its_rivals_only():

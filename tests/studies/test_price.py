@@ -143,10 +143,10 @@ def test_the_epsilon_of_the_bounds_is_that_of_the_thresholds():
 
 
 def test_the_epsilon_of_the_bandit_bounds_separates_too():
-    """By the formula of Exp2 and the log barrier themselves, through the public learners."""
+    """By the formulas of the learners themselves, through the public ones."""
     X, Y, horizon = ds.simplex(4), box_losses(4), 2**16
     threshold = bound_threshold(X, Y, "bandit", horizon)
-    alone = min(Exp2(X, Y, horizon).uncapped_bound, dpcvx.LogBarrierBandit(X, Y, horizon).uncapped_bound)
+    alone = min(kind(X, Y, horizon).uncapped_bound for kind in (Exp2, dpcvx.LogBarrierBandit, dpcvx.HybridBandit))
     low, high = (private_bandit(X, Y, horizon, factor * threshold.epsilon, seed=0) for factor in (0.5, 2))
     assert high.uncapped_bound < 2 * alone < low.uncapped_bound
 

@@ -40,6 +40,7 @@ and values are off by half a step. So psi at |M + z| + 3 h/2 covers both.
 """
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,6 +217,19 @@ class Game:
         """Whether there is nothing to choose, or nothing to lose."""
         return not (self.freedom and self.magnitude and self.inward)
 
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        """All numbers."""
+        parts = self.horizon, self.magnitude, self.noise, self.inward
+        return (*parts, tuple(self.counts.tolist()), tuple(self.often.tolist()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Game) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @lru_cache(maxsize=256)  # noqa: B019  equal games are few numbers
     def rates(self, eta: float | None, beta: float | None) -> tuple[float, float]:
         """(eta, beta); with one of them given, the best other one."""
         if self.is_trivial or (eta and beta):

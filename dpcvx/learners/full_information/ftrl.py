@@ -176,9 +176,15 @@ class FTRL(FullInformation):
         lines = [f"  regularizer      {self.regularizer.name}, learning rate {self.learning_rate:.6g}"]
         reacting = self.reacting_bound
         if self.horizon is not None:
-            told = f"no bound: {self._unsteady}" if reacting is None else f"{reacting}"
-            lines.append(f"  if losses react  {told}")
+            lines.append(f"  if losses react  {self._told_reacting(reacting)}")
         return lines + [f"  compared         {candidate}" for candidate in self.comparison]
+
+    def _told_reacting(self, bound: RegretBound | None) -> str:
+        if bound is None:
+            return f"no bound: {self._unsteady}"
+        if bound.says_nothing:
+            return f"the proved bound, {bound.proved:.6g}, is above the largest possible regret"
+        return str(bound)
 
     def _further_notes(self) -> tuple[str, ...]:
         bound = self.reacting_bound
