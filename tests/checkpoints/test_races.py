@@ -42,4 +42,11 @@ def test_one_of_two_processes_goes_on(tmp_path):
 def test_without_their_lock_both_would(tmp_path):
     both = ["released", "released"]
     expected = {"outdate": both, "outdate, bandit": both, "save": both, "load": both, "rollback": ["1", "1"]}
-    assert raced(tmp_path, "unlocked") == expected
+    found = {}
+    for attempt in ("first", "second", "third"):  # on a busy machine one process may be late for its race
+        folder = tmp_path / attempt
+        folder.mkdir()
+        found = raced(folder, "unlocked")
+        if found == expected:
+            break
+    assert found == expected
