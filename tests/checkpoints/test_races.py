@@ -39,6 +39,7 @@ def test_one_of_two_processes_goes_on(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_without_their_lock_both_would(tmp_path):
     both = ["released", "released"]
     expected = {"outdate": both, "outdate, bandit": both, "save": both, "load": both, "rollback": ["1", "1"]}
