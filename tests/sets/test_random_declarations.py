@@ -22,7 +22,9 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     64: "a point with auxiliaries had no Dikin ellipsoid",
     80: "contained points outside the domain of matrix_frac",
     112: "an interval that is the image of a ball had no 1-norm",
+    229: "projected half a percent too far in its units",
     249: "was called flat in units from 1e-6 to 1e5",
+    253: "projected a quarter too far in its units",
     356: "projected a tenth of its size too far in units from 1e-5 to 1e6",
     414: "projected points inside a ten-thousandth of its size away",
     600: "was called empty in units from 1e-4 to 1e5",
@@ -32,9 +34,7 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
 
 NOT_YET = {  # seeds of declarations that are still answered wrongly: what is known to be missing, each with its reason
     39: "a vanishing quad_over_lin and a tangent of a power are refused: no proof that they are flat",
-    229: "projects half a percent too far in its units",
     234: "two faces in units of their own are refused: no proof that they are flat",
-    253: "projects a quarter too far in its units",
     1077: "an eigenvalue face in units from 1e-3 to 1e4 is refused: no proof that it is flat",
     1079: "is called unbounded in units from 1e-3 to 1e5, where a solver finds bounds",
     1083: "a huber and a tangent of exp at once are refused: no proof that they are flat",
@@ -42,7 +42,6 @@ NOT_YET = {  # seeds of declarations that are still answered wrongly: what is kn
     1161: "a face of entr in units is refused: no proof that it is flat",
     1177: "an eigenvalue face in units from 1e-1 to 1e5 is refused: no proof that it is flat",
     1411: "does not hold its own minimiser at 1e-7",
-    1452: "does not hold its own projection at 1e-7",
     1510: "two faces in units from 1e-3 to 1e6 are refused: no proof that they are flat",
 }
 
