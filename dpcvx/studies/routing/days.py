@@ -94,8 +94,8 @@ def travel_days(network: Network, days: int = 200, seed: int = 0, progress: bool
 
 def _assumed(demand: Demand, usual: Traffic, assigned: bool) -> tuple[str, ...]:
     said = (
-        f"Times follow from the network's own {demand.trips.sum():,.0f} trips a day by the BPR formula: usual times are "
-        f"those of a user equilibrium ({usual.steps} steps of Frank and Wolfe, gap {usual.gap:.2g})."
+        f"Times follow from the network's own {demand.trips.sum():,.0f} trips a day by the BPR formula: usual times "
+        f"are those of a user equilibrium ({usual.steps} steps of Frank and Wolfe, gap {usual.gap:.2g})."
     )
     each = "its drivers find an equilibrium of their own" if assigned else "drivers keep to their usual routes"
     return (

@@ -82,7 +82,7 @@ class Roads:
         return volumes, total
 
     def _loaded(self, times: Array, origins: Array, demand: Array) -> tuple[Array, float]:
-        found, before, chosen = self.fastest(times, origins)
+        _, before, chosen = self.fastest(times, origins)
         count, nodes = demand.shape
         carried = np.zeros((count, self._size))
         carried[:, :nodes] = demand

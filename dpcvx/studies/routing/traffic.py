@@ -2,9 +2,9 @@
 
     t(v) = t0 (1 + b (v/c)^p)        v trips a day on the link, c its capacity, t0 its time when it is empty
 
-In a user equilibrium nobody has a faster route. It minimises the sum of the integrals of t, found by the method of Frank
-and Wolfe: all trips on the fastest routes at the present times, then the best point between the two. The gap, by how
-much all trips together are slower than on these fastest routes, relative to them, says how far it is.
+In a user equilibrium nobody has a faster route. It minimises the sum of the integrals of t, found by the method of
+Frank and Wolfe: all trips on the fastest routes at the present times, then the best point between the two. The gap, by
+how much all trips together are slower than on these fastest routes, relative to them, says how far it is.
 """
 
 from collections.abc import Callable
@@ -99,15 +99,15 @@ def equilibrium(
     """
     empty = np.zeros(roads.links)
     volumes, _ = roads.load(times(empty) if start is None else start, demand.origins, demand.trips)
-    gap, step = np.inf, 0
-    for step in range(1, steps + 1):
+    gap, taken = np.inf, 0
+    while gap > _GAP and taken < steps:
+        taken += 1
         now = times(volumes)
         other, least = roads.load(now, demand.origins, demand.trips)
         gap = float(now @ volumes) / least - 1 if least > 0 else 0.0
-        if gap <= _GAP:
-            break
-        volumes = volumes + _best_share(times, volumes, other - volumes) * (other - volumes)
-    return Traffic(volumes, times(volumes), gap, step)
+        if gap > _GAP:
+            volumes = volumes + _best_share(times, volumes, other - volumes) * (other - volumes)
+    return Traffic(volumes, times(volumes), gap, taken)
 
 
 def _best_share(times: Callable[[Array], Array], volumes: Array, move: Array) -> float:
