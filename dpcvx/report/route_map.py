@@ -33,7 +33,14 @@ def places(network: Network) -> Array:
 
 
 def link_map(
-    network: Network, at: Array, shares: Array, title: str, alternative: str, ends: tuple[int, ...] = ()
+    network: Network,
+    at: Array,
+    shares: Array,
+    title: str,
+    alternative: str,
+    *,
+    ends: tuple[int, ...] = (),
+    around: Array | None = None,
 ) -> Html:
     """A map on which links are as wide as what they carry.
 
@@ -44,12 +51,13 @@ def link_map(
         title: above it.
         alternative: what it shows, in words.
         ends: numbers of nodes that are marked: origin and destination.
+        around: numbers of the links that must be in view; by default all.
     """
     drawn = Figure(figsize=_SIZE, layout="constrained")
     ax = drawn.add_subplot()
     tails, heads = np.asarray(network.tails), np.asarray(network.heads)
     used = np.flatnonzero(shares > 1e-3)
-    seen = np.unique([*tails[used], *heads[used], *ends]) if len(used) else np.arange(len(at))
+    seen = np.arange(len(at)) if around is None else np.unique([*tails[around], *heads[around], *ends])
     low, high = at[seen].min(axis=0), at[seen].max(axis=0)
     size = float(max(*(high - low), 1e-12))
     low, high = low - _MARGIN * size, high + _MARGIN * size

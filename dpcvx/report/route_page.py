@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.experiments.sweep.folder import Row
 from dpcvx.markup import Html
@@ -58,7 +59,7 @@ def pair_page(found: PairFindings, command: str) -> Page:
         "Certificates of learners without a seed, which draw exact integer noise. “A whole day” means that all times "
         f"of one day may become any others; “one of {wish.drivers:,} drivers” that times are a mean over so many, and "
         "what one of them told becomes anything else.",
-        *(certificate(one.certificate, one.case.name) for one in found.outcomes if one.certificate is not None),
+        *_certificates(found),
     )
     page.add(
         "What was measured",
@@ -102,6 +103,18 @@ def city_page(city: City, rows: Sequence[Row], command: str) -> Page:
     return page.add("How to get this page again", reproduce(["pip install .", command]))
 
 
+def _certificates(found: PairFindings) -> list[Html]:
+    """That of a whole day with full information, and the others folded."""
+    known = [(one.case.name, one.certificate) for one in found.outcomes if one.certificate is not None]
+    known.sort(key=lambda one: not one[0].startswith(f"{FULL_INFORMATION}: a whole day"))
+    blocks = [certificate(claimed, name) for name, claimed in known]
+    folded = [
+        Html(f"<details><summary>{markup.text(name)}</summary>{block}</details>")
+        for (name, _), block in zip(known[1:], blocks[1:], strict=True)
+    ]
+    return [*blocks[:1], *folded]
+
+
 def _of(found: PairFindings, setting: str) -> list[Outcome]:
     return [one for one in found.outcomes if one.case.setting == setting and one.played is not None]
 
@@ -118,8 +131,10 @@ def _maps(found: PairFindings) -> list[Html | str]:
         shares = np.asarray(X.links_map @ flow)
         largest = [f"{X.network.links[k]} {shares[k]:.0%}" for k in np.argsort(-shares)[:6]]
         words = f"Map of the links between {X.origin} and {X.destination}, {title}: most used are {', '.join(largest)}."
-        maps.append(link_map(found.network, at, np.minimum(shares, 1.0), _broken(title), words, ends))
-    said = "The width of a link is the probability that it is driven; links that are thin and grey are in no route."
+        maps.append(
+            link_map(found.network, at, np.minimum(shares, 1.0), _broken(title), words, ends=ends, around=X.links)
+        )
+    said = "The width of a link is the probability that it is driven; thin grey links are not driven."
     if found.network.positions is None:
         said += " The network has no coordinates: the layout is computed."
     return [said, side_by_side(*maps)]

@@ -93,7 +93,9 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.kind}: {self.protects}" + ("" if self.epsilon is None else f", epsilon {self.promise}")
+        if self.epsilon is None:
+            return f"{self.kind}: no privacy"
+        return f"{self.kind}: {self.protects}, epsilon {self.promise}"
 
     @property
     def promise(self) -> str:
