@@ -31,6 +31,11 @@ from dpcvx.sets import DecisionSet
 CYCLES = ("toward", "hops", "capped")
 _LONGER = 1.25  # the default limit of links, relative to those of the usual route
 _VERTEX = 1e-6  # by which the entries of a path may be off 0 and 1
+_NO_BANDITS = (
+    'Routes with cycles="capped" are for full information only: a bandit sees what one route costs, and a route '
+    "without its loops costs less than the flow it was drawn from, so that every estimate would be biased; with its "
+    'loops it has no bounded cost. Use cycles="toward" or cycles="hops".'
+)
 
 
 class Routes(DecisionSet):
@@ -64,7 +69,7 @@ class Routes(DecisionSet):
         self.edges: tuple[Name, ...] = tuple(names)
         if graph.steps is not None:
             self.edges = tuple(zip(names, graph.steps.tolist(), strict=True))
-        self.links_map = sparse.csr_array((np.ones(size), (links, np.arange(size))), shape=(len(network.links), size))
+        used = sparse.csr_array((np.ones(size), (links, np.arange(size))), shape=(len(network.links), size))
         self.dag = None if cycles == "capped" else Dag(graph.tails, graph.heads, graph.source, graph.target)
         x = cp.Variable(size, nonneg=True)
         flow, demand = graph.conservation
@@ -72,13 +77,16 @@ class Routes(DecisionSet):
         if capacity is not None:
             held = np.flatnonzero(np.isfinite(capacity) & (np.bincount(links, minlength=len(capacity)) > 0))
             if len(held):
-                constraints.append(self.links_map[held] @ x <= capacity[held])
+                constraints.append(used[held] @ x <= capacity[held])
         plain = len(constraints) == 1 and self.dag is not None
+        if cycles == "capped":
+            self.bandit_refusal = _NO_BANDITS
         super().__init__(
             x,
             constraints,
             oracle=self._shortest if plain else None,
             vertex_sampler=self._drawn if plain else None,
+            links_map=used,
             name=f"routes({self.origin} to {self.destination}, {size} edges)",
         )
 
