@@ -87,7 +87,8 @@ class Roads:
         carried = np.zeros((count, self._size))
         carried[:, :nodes] = demand
         roots = before < 0
-        carried[roots] = 0.0  # also what cannot be reached, and who is there already
+        carried[roots] = 0.0  # also what cannot be reached
+        carried[np.arange(count), origins] = 0.0  # who is there already
         flat, place = carried.ravel(), np.arange(count)[:, None] * self._size
         parent = np.where(roots, place + np.arange(self._size), place + before).ravel()
         depth, jump = (~roots).astype(np.int64).ravel(), parent.copy()
