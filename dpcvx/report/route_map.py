@@ -18,7 +18,6 @@ _MARGIN = 0.06
 _LABELLED = 40  # nodes up to which each has its name
 _CAREFUL = 300  # nodes up to which a layout is computed by all distances
 _VECTORS = 3000  # links above which the background is a picture
-_WIDEST = 7.0  # points
 
 
 def places(network: Network) -> Array:
@@ -41,6 +40,7 @@ def link_map(
     *,
     ends: tuple[int, ...] = (),
     around: Array | None = None,
+    widest: float = 7.0,
 ) -> Html:
     """A map on which links are as wide as what they carry.
 
@@ -52,6 +52,7 @@ def link_map(
         alternative: what it shows, in words.
         ends: numbers of nodes that are marked: origin and destination.
         around: numbers of the links that must be in view; by default all.
+        widest: points of width of a link with a share of 1.
     """
     drawn = Figure(figsize=_SIZE, layout="constrained")
     ax = drawn.add_subplot()
@@ -64,7 +65,7 @@ def link_map(
     inside = ((at >= low) & (at <= high)).all(axis=1)
     near = np.flatnonzero(inside[tails] | inside[heads])
     ax.add_collection(_lines(at, tails[near], heads[near], 0.0, "C7", 0.6, rasterized=len(near) > _VECTORS))
-    ax.add_collection(_lines(at, tails[used], heads[used], _ASIDE * size, "C0", 0.8 + _WIDEST * shares[used]))
+    ax.add_collection(_lines(at, tails[used], heads[used], _ASIDE * size, "C0", 0.8 + widest * shares[used]))
     _name_nodes(ax, network, at, inside, ends)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
     ax.set_aspect("equal")

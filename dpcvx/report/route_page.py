@@ -94,7 +94,7 @@ def city_page(city: City, rows: Sequence[Row], command: str) -> Page:
     page.add(
         "What was measured",
         f"Simulation over {city.wish.horizon:,} days: regret per trip, in usual trips of each pair, against the best "
-        f"fixed route of each pair. Means weighted by trips, over {totals.pairs[0]} pairs"
+        f"fixed route of each pair. Means over {totals.pairs[0]} pairs"
         + (f"; {totals.pairs[1]} others have no route." if totals.pairs[1] else "."),
         table(CITY_HEADER, _unbroken(city_summary(city, totals))),
         _scatter(rows),
@@ -179,7 +179,7 @@ def _volumes(city: City) -> list[Html]:
     shares = traffic.volumes / max(float(traffic.volumes.max()), 1e-300)
     busiest = [f"{city.network.links[k]} {traffic.volumes[k]:,.0f}" for k in np.argsort(-shares)[:5]]
     words = f"Map of the usual traffic. The busiest links, in trips a day: {'; '.join(busiest)}."
-    return [link_map(city.network, places(city.network), shares, "usual traffic", words)]
+    return [link_map(city.network, places(city.network), shares, "usual traffic", words, widest=3.0)]
 
 
 def _scatter(rows: Sequence[Row]) -> Html:
@@ -197,7 +197,7 @@ def _scatter(rows: Sequence[Row]) -> Html:
         ax.plot(line, line, color="black", linestyle=":", linewidth=1, label="as doing nothing")
     ax.set(xscale="log", yscale="log", xlabel="what doing nothing costs a trip", ylabel="regret a trip")
     ax.set_title("all pairs (simulation)")
-    ax.legend(fontsize=8, frameon=False)
+    drawn.legend(fontsize=8, frameon=False, loc="outside lower center", ncols=3)
     return figure(
         drawn,
         alternative=f"Regret per trip of {len(open_to)} pairs in which there is something to learn, against what doing "

@@ -209,7 +209,7 @@ def _task(play: Callable[[int, int], list[Row]], key: str) -> Callable[..., Any]
 
 @dataclass(frozen=True)
 class Totals:
-    """Means over all pairs that have a route, weighted by their trips where these are known.
+    """Means over all pairs that have a route, weighted by their trips where those of all are known.
 
     Attributes:
         pairs: with a route, and without.
@@ -224,8 +224,9 @@ class Totals:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Totals":
         joined = [row for row in rows if row["links"] is not None]
-        weights = np.array([1.0 if row["trips"] is None else float(row["trips"]) for row in joined])
-        weights = weights if weights.sum() > 0 else np.ones(len(joined))
+        weights = np.array([float(row["trips"] or 0.0) for row in joined])
+        if not len(weights) or weights.min() <= 0:
+            weights = np.ones(len(joined))
         columns: dict[str, Array] = {
             name: np.array([float(row[name] or 0.0) for row in joined])
             for name in ("nothing", "usual", "private", "free", "bound")
