@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, sweep, tables
+from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, route, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
 from dpcvx.version import __version__
 
@@ -16,6 +16,7 @@ COMMANDS = {
     "audit": audit,
     "price": price,
     "bandits": bandits,
+    "route": route,
     "sweep": sweep,
     "tables": tables,
 }

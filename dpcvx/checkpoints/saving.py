@@ -24,13 +24,14 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
     outdates whichever is there, or raises where it cannot.
 
     Args:
-        learner: anything of the package that plays.
+        learner: anything of the package that plays, or private sums that learners share: these learners are made anew
+            on the sums that `load` returns.
         path: the file; it is replaced in one step. Beside a secure learner's file goes `<path>.generation`, without
             which neither the file nor the learner can be continued: move both, and only while no learner lives.
 
     Raises:
-        CheckpointError: where the learner cannot be written: an own oracle that cannot be pickled, or a checkpoint
-            that another learner continued.
+        CheckpointError: where the learner cannot be written: an own oracle that cannot be pickled, a learner on shared
+            sums, or a checkpoint that another learner continued.
         ProtocolError: where a secure learner is saved in a forked process.
         OSError: where a file cannot be written.
     """
@@ -44,6 +45,8 @@ def _save(learner: Any, path: str | os.PathLike[str]) -> None:
     path = place_of(path)
     if path.is_dir():
         raise CheckpointError(f"{path} is a folder, not a checkpoint.")
+    if learner.lineage is None and getattr(learner, "secure", False):  # sums, which know nothing of files
+        learner.lineage = Lineage()
     lineage: Lineage | None = learner.lineage
     if lineage is None:
         write_state(path, learner, _KIND)

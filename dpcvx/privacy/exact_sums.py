@@ -40,6 +40,7 @@ class ExactSums(RunningSums):
     noise = None
     gaussian_deviation = 0.0
     rounding = 0.0
+    settings = {"epsilon": None, "delta": 0.0}  # noqa: RUF012  nobody writes to it
 
     def __init__(
         self,

@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ class PrivateSums(RunningSums):
         if replicas is not None and seed is None:
             raise ValueError("replicas are for simulation; give a seed.")
         self.secure, self.rounds_per_person = seed is None, rounds_per_person
-        self.settings: dict[str, Any] = {
+        self.settings = {
             "epsilon": epsilon,
             "delta": delta,
             "counter": counter,
@@ -147,7 +146,7 @@ class PrivateSums(RunningSums):
     def certificate(self) -> Certificate:
         epoch = self._epoch  # once: a thread may open the next one
         p, worst = epoch.mechanism.plan, epoch.worst
-        return Certificate(
+        certificate = Certificate(
             epsilon=worst.epsilon,
             delta=p.delta,
             neighbours=self.neighbours,
@@ -177,6 +176,9 @@ class PrivateSums(RunningSums):
             change=self.relation.declaration,
             grounds=sum_grounds((*epoch.earlier, p), self.clipping, known=self.horizon is not None),
         )
+        if self.lineage is not None and self.lineage.rollbacks:
+            return certificate.after_rollbacks(self.lineage.rollbacks)
+        return certificate
 
     def _sampler_note(self, plan: Plan) -> tuple[str, ...]:
         return sampler_notes(self.settings["sampler"], plan.draws) if self.secure else ()

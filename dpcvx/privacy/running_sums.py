@@ -43,6 +43,14 @@ class Epoch:
     before: int
 
 
+class KeptLineage(Protocol):
+    """What is asked before a prefix is shown of sums that were saved; see `dpcvx.checkpoints`."""
+
+    rollbacks: int
+
+    def before_action(self, rounds: int) -> None: ...
+
+
 class RunningSums(ABC):
     """The sum of the losses so far, for every round.
 
@@ -54,7 +62,14 @@ class RunningSums(ABC):
     Attributes:
         leading: axes before those of a loss; replicas.
         thread_lock: held by the thread that updates or reads.
+        secure: whether there is noise, and it is secure.
+        settings: what was asked of privacy, by the names of the arguments; an epsilon of None is none.
+        lineage: the checkpoints of secure sums that were saved by themselves; otherwise None.
     """
+
+    secure = False
+    settings: dict[str, Any]
+    lineage: KeptLineage | None = None
 
     def __init__(
         self,
@@ -98,9 +113,16 @@ class RunningSums(ABC):
 
         Raises:
             HorizonError: where the rounds are used up.
+            CheckpointError: of secure sums that were saved, where others go on from their checkpoint, or may do so.
         """
         self.check_process()
-        with self.thread_lock: return self._prefix()  # noqa: E701 # fmt: skip # see ThreadLock
+        with self.thread_lock: return self._shown()  # noqa: E701 # fmt: skip # see ThreadLock
+
+    def _shown(self) -> Array:
+        prefix = self._prefix()
+        if self.lineage is not None:
+            self.lineage.before_action(self.rounds)
+        return prefix
 
     @abstractmethod
     def _prefix(self) -> Array:

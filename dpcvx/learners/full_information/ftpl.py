@@ -21,8 +21,10 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.learners.full_information.learner import FullInformation, PrivacyOptions
 from dpcvx.learners.full_information.mean_width import mean_width
+from dpcvx.learners.full_information.shared_sums import Horizon
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.prefix_noise import gaussian_noise
+from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
 
 _THEOREM = "FTPL: E max <Z, x> + sqrt(2/pi) r |Y|^2 T/(2 s) for noise with a Gaussian part of deviation s"
@@ -49,22 +51,25 @@ class FTPL(FullInformation):
     Uses the linear oracle only: the set's own where it has one (shortest paths, sorting, assignment).
 
     Args:
-        decision_set, loss_set, horizon, epsilon, delta, seed, replicas, **privacy: see `FullInformation`.
+        decision_set, loss_set, horizon, epsilon, delta, sums, seed, replicas, **privacy: see `FullInformation`.
     """
 
     def __init__(
         self,
         decision_set: DecisionSet,
-        loss_set: LossSet,
-        horizon: int | None,
+        loss_set: LossSet | None = None,
+        horizon: Horizon = ...,
         epsilon: float | None = None,
         delta: float = 0.0,
         *,
+        sums: RunningSums | None = None,
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
     ) -> None:
-        super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
+        super().__init__(
+            decision_set, loss_set, horizon, epsilon, delta, sums=sums, seed=seed, replicas=replicas, **privacy
+        )
         self._width = mean_width(self.sizes, gaussian_noise(1.0))
         _ = self._tuned
 

@@ -14,8 +14,10 @@ from dpcvx.arrays import Array
 from dpcvx.errors import OracleError, UnsupportedConeError
 from dpcvx.learners.full_information.learner import FullInformation, PrivacyOptions
 from dpcvx.learners.full_information.mean_width import mean_width
+from dpcvx.learners.full_information.shared_sums import Horizon
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.prefix_noise import PrefixNoise
+from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.regularizers import REGULARIZERS, HasArgmin, OwnRegularizer, Regularizer
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes
@@ -41,7 +43,7 @@ class FTRL(FullInformation):
     """x_t = argmin eta <L, x> + R(x) over X, L the private sum of the losses before round t.
 
     Args:
-        decision_set, loss_set, horizon, epsilon, delta, seed, replicas, **privacy: see `FullInformation`.
+        decision_set, loss_set, horizon, epsilon, delta, sums, seed, replicas, **privacy: see `FullInformation`.
         regularizer: "euclidean", "entropy" (nonnegative sets), "barrier", an own object with `argmin(covector)` (see
             `OwnRegularizer`), or "auto": the smallest proved bound, which `summary` shows beside the others.
         learning_rate: eta; by default the one with the least bound.
@@ -55,14 +57,15 @@ class FTRL(FullInformation):
     def __init__(
         self,
         decision_set: DecisionSet,
-        loss_set: LossSet,
-        horizon: int | None,
+        loss_set: LossSet | None = None,
+        horizon: Horizon = ...,
         epsilon: float | None = None,
         delta: float = 0.0,
         *,
         regularizer: str | Regularizer | HasArgmin = "auto",
         learning_rate: float | None = None,
         tune_for: str = "oblivious",
+        sums: RunningSums | None = None,
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
@@ -75,7 +78,9 @@ class FTRL(FullInformation):
             )
         if tune_for not in ("oblivious", "reacting"):
             raise ValueError(f'tune_for must be "oblivious" or "reacting", not {tune_for!r}.')
-        super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
+        super().__init__(
+            decision_set, loss_set, horizon, epsilon, delta, sums=sums, seed=seed, replicas=replicas, **privacy
+        )
         self._given_rate, self.tune_for = learning_rate, tune_for
         self.comparison: tuple[Candidate, ...] = ()
         self.regularizer = self._named(regularizer)
@@ -137,7 +142,7 @@ class FTRL(FullInformation):
         stated for a known horizon.
         """
         parts = self._reacting
-        if parts is None or self.horizon is None:
+        if parts is None or self.horizon is None or self.missed:
             return None
         (c, G, zeta), eta, T = parts, self.learning_rate, self.horizon
         theorem = "FTRL against losses that react: D/eta + c eta T (G^2/2 + G E|Z|*)"

@@ -8,6 +8,8 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
+from dpcvx.errors import CheckpointError, ProtocolError
+from dpcvx.learners.full_information.shared_sums import Horizon, Seat, check_shared
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
@@ -20,6 +22,8 @@ from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
+
+_SHARED = "the sums are shared: this is promised for all learners on them together, and is not to be added up"
 
 
 class PrivacyOptions(TypedDict, total=False):
@@ -53,6 +57,10 @@ class FullInformation(Player):
             gradients at actions are not; FTRL states another one for these, `reacting_bound`.
         horizon: number of rounds T, or None for epochs of doubling length.
         epsilon, delta: the privacy of the whole sequence of actions; `epsilon=None` is the learner without privacy.
+        sums: `PrivateSums`, or exact ones, that this learner shares with others. All that concerns losses and privacy
+            is theirs then and need not be given: `FTRL(X, sums=sums)`. Each round every learner acts, and the loss goes
+            to `sums.update`, once; a learner's own `update` refuses. Their certificate holds for all learners together.
+            A round in which a learner did not act is counted in `missed`, and its regret bound is withdrawn.
         seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
         replicas: in simulation, independent replicas on a leading axis of actions (and, if wanted, of losses).
         **privacy: `counter`, `noise`, `neighbours`, `rounds_per_person`, `calibration`, `sampler`, `on_violation`;
@@ -64,11 +72,12 @@ class FullInformation(Player):
     def __init__(
         self,
         decision_set: DecisionSet,
-        loss_set: LossSet,
-        horizon: int | None,
+        loss_set: LossSet | None = None,
+        horizon: Horizon = ...,
         epsilon: float | None = None,
         delta: float = 0.0,
         *,
+        sums: RunningSums | None = None,
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
         **privacy: Unpack[PrivacyOptions],
@@ -77,27 +86,59 @@ class FullInformation(Player):
         if unknown:
             known = ", ".join(PrivacyOptions.__annotations__)
             raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
-        if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
-        self.sizes = sizes_of(decision_set, loss_set)
-        self.decision_set, self.loss_set = decision_set, loss_set
-        self._privacy: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
-        noise = None if seed is None else stream(seed, f"{type(self).__name__}: noise")
-        self._rng = own_generator(seed, f"{type(self).__name__}: own draws")
+        given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
+        self.sums, self._seat = sums, Seat()
         self._sums: RunningSums
-        if epsilon is None:
-            if delta:
-                raise ValueError(f"delta = {delta} without epsilon; give both, or neither for no privacy.")
-            options = {"on_violation": privacy.get("on_violation", "clip")}
-            extra = sorted(privacy.keys() - options.keys())
-            if extra:
-                raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
-            self._sums = ExactSums(loss_set, horizon, replicas=replicas, **options)
+        if sums is None:
+            self.sizes = sizes_of(decision_set, self._needed(loss_set, "loss_set"))
+            self._sums, self._privacy = self._own_sums(self.sizes.loss_set, horizon, seed, replicas, given), given
         else:
-            self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=noise, replicas=replicas, **privacy)
-            self.lineage = Lineage() if seed is None else None
+            self._sums = check_shared(sums, loss_set, horizon, replicas, seed is not None, given)
+            self.sizes = sizes_of(decision_set, sums.loss_set)
+            self._privacy = {**sums.settings, "on_violation": sums.clipping.on_violation}
+        self.decision_set, self.loss_set = decision_set, self.sizes.loss_set
+        self._rng = own_generator(seed, f"{type(self).__name__}: own draws")
         self._epoch: Epoch | None = None
         self._sought: RegretBound | None = None
+
+    def _needed(self, given: Any, name: str) -> Any:
+        """An argument that may be left out only with shared sums."""
+        if given is None or given is ...:
+            raise TypeError(f"{self.name} needs {name}, or sums= that it shares with other learners.")
+        return given
+
+    def _own_sums(
+        self,
+        loss_set: LossSet,
+        horizon: Horizon,
+        seed: int | np.random.Generator | None,
+        replicas: int | None,
+        given: dict[str, Any],
+    ) -> RunningSums:
+        """The sums of a learner that shares none; see the arguments of the class."""
+        rounds = None if horizon is None else self._needed(horizon, "horizon")
+        if replicas is not None and seed is None:
+            raise ValueError("replicas are for simulation; give a seed.")
+        if given["epsilon"] is not None:
+            noise = None if seed is None else stream(seed, f"{type(self).__name__}: noise")
+            self.lineage = Lineage() if seed is None else None
+            return PrivateSums(loss_set, rounds, **given, seed=noise, replicas=replicas)
+        if given["delta"]:
+            raise ValueError(f"delta = {given['delta']} without epsilon; give both, or neither for no privacy.")
+        extra = sorted(given.keys() - {"epsilon", "delta", "on_violation"})
+        if extra:
+            raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
+        return ExactSums(loss_set, rounds, replicas=replicas, on_violation=given.get("on_violation", "clip"))
+
+    @property
+    def shared(self) -> bool:
+        """Whether the sums are shared with other learners."""
+        return self.sums is not None
+
+    @property
+    def missed(self) -> int:
+        """Rounds that shared sums took before this learner's last action, and in which it did not act."""
+        return self._seat.missed
 
     @property
     def relation(self) -> Neighbours:
@@ -121,11 +162,35 @@ class FullInformation(Player):
     def _check_able(self) -> None:
         self._sums.prefix  # noqa: B018  it raises where there is none
 
+    def _act_in_turn(self) -> Array:
+        if not self.shared:
+            return super()._act_in_turn()
+        # no loss comes between the number of the round and its prefix
+        with self._sums.thread_lock: return super()._act_in_turn()  # noqa: E701 # fmt: skip # see ThreadLock
+
     def _choose(self) -> Array:
-        return self._best_action(self._sums.prefix, self._tuned.constants)
+        action = self._best_action(self._sums.prefix, self._tuned.constants)
+        if self.shared:
+            self._seat = self._seat.at(self.rounds)
+        return action
+
+    def _update_in_turn(self, feedback: Any) -> None:
+        if self.shared:
+            raise ProtocolError(
+                f"This {self.name} shares its sums with other learners: give the loss to sums.update, once a round."
+            )
+        super()._update_in_turn(feedback)
 
     def _learn(self, feedback: Any) -> None:
         self._sums.update(feedback)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.shared:
+            raise CheckpointError(
+                f"This {self.name} shares its sums and can be neither saved nor copied without them: save the sums, "
+                "and make the learners anew on what load returns."
+            )
+        return super().__reduce_ex__(protocol)
 
     @property
     def _tuned(self) -> "Epoch":
@@ -159,8 +224,11 @@ class FullInformation(Player):
 
     @property
     def regret_bound(self) -> RegretBound | None:
-        """The proved bound over the horizon; without one, over the epochs up to the end of the present one."""
-        return self._tuned.bound
+        """The proved bound over the horizon; without one, over the epochs up to the end of the present one.
+
+        None where shared sums took losses of rounds in which this learner did not act.
+        """
+        return None if self.missed else self._tuned.bound
 
     def _proved(self, learning: float, price: float, theorem: str) -> RegretBound:
         """A bound of the present epoch, with what rounding to the grid costs, and the largest regret there is."""
@@ -188,7 +256,8 @@ class FullInformation(Player):
         """What is promised about the losses, and the regret bound."""
         bound = self._told_bound
         certificate = replace(self._sums.certificate, regret_bound=None if bound is None else bound.to_dict())
-        certificate = replace(certificate, notes=(*certificate.notes, *self._further_notes()))
+        notes = (*certificate.notes, *self._further_notes(), *((_SHARED,) if self.shared else ()))
+        certificate = replace(certificate, notes=notes)
         if self.lineage is not None and self.lineage.rollbacks:
             return certificate.after_rollbacks(self.lineage.rollbacks)
         return certificate
@@ -217,8 +286,10 @@ class FullInformation(Player):
         lines = [
             f"{self.name} on {self.decision_set.name}, dimension {self.decision_set.dim}",
             *self._details(),
-            f"  regret           {'no bound: ' + self._unproved() if bound is None else bound}",
+            f"  regret           {'no bound: ' + self._why_unproved() if bound is None else bound}",
         ]
+        if self.shared:
+            lines.append(f"  shared           {_SHARED}")
         if bound is not None:
             lines.append(f"  theorem          {bound.theorem}; against oblivious losses")
         lines += [f"  rival            {rival}" for rival in self.rivals]
@@ -230,8 +301,13 @@ class FullInformation(Player):
     def _details(self) -> list[str]:
         """Lines of the summary on what this learner chose."""
 
+    def _why_unproved(self) -> str:
+        if self.missed:
+            return f"it did not act in {self.missed} of the rounds so far"
+        return self._unproved()
+
     def _unproved(self) -> str:
-        """Why there is no bound, where there is none."""
+        """Why there is no bound for this learner, where there is none."""
         return "none is proved"
 
     def __repr__(self) -> str:

@@ -1,0 +1,1 @@
+"""Private routing on a road network: what a day is like, which routes are learnt, and what privacy costs."""
