@@ -37,6 +37,11 @@ class Face:
     cone: "Cone | None" = None
 
 
+def nearest_power(size: Array) -> Array:
+    """The power of two nearest to 1/size, 1 where the size is 0."""
+    return np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
+
+
 class Cone(ABC):
     """A stack of `count` cones of one kind, each of `block` consecutive rows."""
 
@@ -46,6 +51,7 @@ class Cone(ABC):
     unit_nu: float  # the parameter of one cone of the stack
     symmetric = True  # self-dual and homogeneous
     is_polyhedral = False  # whether every row says s_i >= 0
+    is_spectral = False  # whether it is the same in other units of each diagonal entry
     is_ball = False  # whether a block (t, x) says |x|_2 <= t: a Euclidean ball where t is fixed
 
     @classmethod
@@ -99,6 +105,14 @@ class Cone(ABC):
     def bounds(self, most: Array) -> tuple[Array, Array]:
         """Between what each row of the stack lies where none is larger than `most`; infinite where that is unknown."""
         return np.full(self.size, -np.inf), np.full(self.size, np.inf)
+
+    def balanced(self, sizes: Array) -> Array:
+        """Factors (size,), powers of two, under which the cone is the same and rows of these sizes have about size 1.
+
+        One factor for all rows of a block will do for any cone.
+        """
+        largest = self.blocks(sizes).max(axis=-1)
+        return np.repeat(nearest_power(largest), self.block)
 
     def exposed(self, z: Array, blur: float) -> Face | None:
         """The face of one block (block,) that the vector of the dual cone closest to z exposes.

@@ -108,6 +108,10 @@ class Product:
         largest = self.largest(s)
         return np.asarray(1 / np.where(largest > 0, largest, 1.0))
 
+    def balanced(self, sizes: Array) -> Array:
+        """For each row a power of two under which the cones are the same and rows of these sizes have about size 1."""
+        return self._concatenate(lambda cone, rows: cone.balanced(sizes[rows]))
+
     def whole_blocks(self, marked: Bools) -> Bools:
         """Those of the marked rows whose whole block is marked."""
         block = self.block_of_row()
@@ -156,6 +160,11 @@ class Product:
             for stack, k, rows, own in self._touched(np.arange(self.size), z)
             if np.any(np.abs(own) * len(own) > blur) and (face := stack.take([k]).exposed(own, blur)) is not None
         ]
+
+    def single(self, row: int) -> Cone:
+        """The one cone to which a row belongs."""
+        at = bisect_right(self._starts, row) - 1
+        return self.cones[at].take([(row - self._starts[at]) // self.cones[at].block])
 
     def common_normals(self, S: Array) -> Array:
         """A vector of the dual cone that vanishes on all columns of S (size, k) as far as linear algebra finds one."""

@@ -10,15 +10,18 @@ import clarabel
 import numpy as np
 
 from dpcvx.arrays import Array, Bools
-from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.cone import Cone, Face, nearest_power
 from dpcvx.barriers.face import origin
 from dpcvx.barriers.nonnegative import Nonnegative
+
+_FAR = 2.0**6  # roots of sizes on a diagonal that are less far apart stay as they are
 
 
 class Semidefinite(Cone):
     """`count` cones of symmetric matrices of order `order`."""
 
     name = "semidefinite"
+    is_spectral = True
 
     def __init__(self, count: int, order: int) -> None:
         self.count = count
@@ -57,6 +60,14 @@ class Semidefinite(Cone):
 
     def dual_rays(self) -> list[int]:
         return [int(i) for i in np.flatnonzero(self._row == self._column)]
+
+    def balanced(self, sizes: Array) -> Array:
+        """D S D is semidefinite with S: where the diagonal is of sizes far apart, each has a factor of its own."""
+        blocks = self.blocks(sizes)
+        root = nearest_power(np.sqrt(blocks[:, self.dual_rays()]))
+        root[root.max(axis=1) < _FAR * root.min(axis=1)] = 1.0
+        factor = root[:, self._row] * root[:, self._column]
+        return np.asarray((factor * nearest_power((factor * blocks).max(axis=1))[:, None]).ravel())
 
     def exposed(self, z: Array, blur: float) -> Face | None:
         values, vectors = np.linalg.eigh(self.matrix(z))

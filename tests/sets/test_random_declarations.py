@@ -29,21 +29,21 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     414: "projected points inside a ten-thousandth of its size away",
     600: "was called empty in units from 1e-4 to 1e5",
     658: "projected to a root of the tolerance only",
+    39: "a vanishing quad_over_lin and a tangent of a power were refused: no proof that they are flat",
+    234: "two faces in units of their own were refused: no proof that they are flat",
+    1063: "was called empty once its column had the units of its bound",
+    1077: "an eigenvalue face in units from 1e-3 to 1e4 was refused: no proof that it is flat",
+    1079: "was called unbounded in units from 1e-3 to 1e5",
+    1083: "a huber and a tangent of exp at once were refused: no proof that they are flat",
+    1129: "touched squares and a touched exponential were refused: no proof that they are flat",
+    1161: "a face of entr in units was refused: no proof that it is flat",
+    1177: "an eigenvalue face in units from 1e-1 to 1e5 was refused: no proof that it is flat",
+    1411: "did not hold its own minimiser at 1e-7",
+    1510: "two faces in units from 1e-3 to 1e6 were refused: no proof that they are flat",
 }
 
 
-NOT_YET = {  # seeds of declarations that are still answered wrongly: what is known to be missing, each with its reason
-    39: "a vanishing quad_over_lin and a tangent of a power are refused: no proof that they are flat",
-    234: "two faces in units of their own are refused: no proof that they are flat",
-    1077: "an eigenvalue face in units from 1e-3 to 1e4 is refused: no proof that it is flat",
-    1079: "is called unbounded in units from 1e-3 to 1e5, where a solver finds bounds",
-    1083: "a huber and a tangent of exp at once are refused: no proof that they are flat",
-    1129: "a vanishing quad_over_lin and a tangent of exp are refused: no proof that they are flat",
-    1161: "a face of entr in units is refused: no proof that it is flat",
-    1177: "an eigenvalue face in units from 1e-1 to 1e5 is refused: no proof that it is flat",
-    1411: "does not hold its own minimiser at 1e-7",
-    1510: "two faces in units from 1e-3 to 1e6 are refused: no proof that they are flat",
-}
+NOT_YET: dict[int, str] = {}  # seeds of declarations that are still answered wrongly: what is known to be missing
 
 
 def judged(declaration: Declaration, *, deep: bool = False) -> list[str]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpcvx import DecisionSet
-from dpcvx.sets.geometry import faces
+from dpcvx.errors import DpcvxError
+from dpcvx.sets.geometry import normals
 
 
 def _norm_ball(p, n, unit, offset, approx=True):
@@ -75,9 +76,14 @@ def test_tangents_of_log_sum_exp_everywhere(n):
 
 
 def test_a_normal_that_is_only_constant_leaves_half_of_the_digits(monkeypatch):
-    """Teeth: without the search for the least gap the point of log_sum_exp is off by more than 1e-7."""
-    monkeypatch.setattr(faces, "_touching", lambda conic, hull, found, blur: found)
-    with pytest.raises(AssertionError):
+    """Teeth: where the normal is not refined together with the point, that of log_sum_exp is off by more than 1e-7."""
+    real = normals._across
+
+    def blind(face):
+        return 0 * real(face)
+
+    monkeypatch.setattr(normals, "_across", blind)
+    with pytest.raises((AssertionError, DpcvxError)):
         _check(*_log_sum_exp(3, 1e-6, 0.0, 0))
 
 

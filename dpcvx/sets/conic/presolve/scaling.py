@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from dpcvx.arrays import Array
+from dpcvx.barriers.cone import nearest_power
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.sparse_rows import block_sums, column_sizes, row_sizes
 
@@ -14,18 +15,19 @@ from dpcvx.sets.sparse_rows import block_sums, column_sizes, row_sizes
 def scale(conic: ConicSet) -> ConicSet:
     """Rows of unit size cone by cone, columns of unit size, and each part in units of its right-hand side."""
     A, b, E, e, P = conic.A, conic.b, conic.E, conic.e, conic.P
+    measured = _measuring(conic)
     for _ in range(3):
-        factor = _power_of_two(conic.cones.largest(row_sizes(A)))
+        factor = conic.cones.balanced(row_sizes(A))
         A, b = sparse.diags_array(factor) @ A, factor * b
-        factor = _power_of_two(row_sizes(E))
+        factor = nearest_power(row_sizes(E))
         E, e = sparse.diags_array(factor) @ E, factor * e
-        column = sparse.diags_array(_power_of_two(np.maximum(column_sizes(A), column_sizes(E))))
+        column = sparse.diags_array(nearest_power(_largest_in_columns(A, E, measured)))
         A, E, P = A @ column, E @ column, P @ column
     row, equality, column = _parts(conic)
     size = np.zeros(max((int(part.max(initial=-1)) for part in (row, equality, column)), default=-1) + 1)
     np.maximum.at(size, row, np.abs(b))
     np.maximum.at(size, equality, np.abs(e))
-    unit = _power_of_two(size)
+    unit = nearest_power(size)
     return replace(
         conic,
         A=sparse.csr_array(A),
@@ -34,6 +36,21 @@ def scale(conic: ConicSet) -> ConicSet:
         e=e * unit[equality],
         P=sparse.csr_array(P @ sparse.diags_array(1 / unit[column])),
     )
+
+
+def _measuring(conic: ConicSet) -> Array:
+    """The rows by which columns are measured: in curved sets not x_j <= 5 or X >> 0, which hold in any units."""
+    if conic.is_polyhedral:
+        return np.arange(len(conic.b))
+    free = conic.polyhedral & (np.diff(conic.A.indptr) == 1)
+    for cone, rows in conic.cones:
+        free[rows] |= cone.is_spectral & (conic.b[rows] == 0)
+    return np.flatnonzero(~conic.cones.whole_blocks(free))
+
+
+def _largest_in_columns(A: sparse.csr_array, E: sparse.csr_array, measured: Array) -> Array:
+    sizes = np.maximum(column_sizes(sparse.csr_array(A[measured])), column_sizes(E))
+    return np.where(sizes > 0, sizes, column_sizes(A))
 
 
 def _parts(conic: ConicSet) -> tuple[Array, Array, Array]:
@@ -45,8 +62,3 @@ def _parts(conic: ConicSet) -> tuple[Array, Array, Array]:
     graph = sparse.block_array([[None, rows], [rows.T, None]])
     _, label = connected_components(graph, directed=False)
     return label[:blocks][block], label[blocks : blocks + equalities], label[blocks + equalities :]
-
-
-def _power_of_two(size: Array) -> Array:
-    """The power of two nearest to 1/size, 1 where the size is 0."""
-    return np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
