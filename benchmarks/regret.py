@@ -71,7 +71,7 @@ def practice() -> None:
     Y = ds.loss_box(X.size, 0, 1)
     rng = np.random.default_rng(0)
     losses = np.clip(rng.uniform(0.2, 0.8, X.size) + 0.2 * rng.standard_normal((T, X.size)), 0, 1)
-    nothing = idle(X, losses, np.mean(X.vertices(), axis=0))
+    nothing = idle(X, losses, X.action_family().mean(np.zeros(X.size)))
     for epsilon, goal in ((None, 0.11), (3, 0.26), (1, 0.43), (0.3, 0.62)):
         regret = bandit_regret(lambda T: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon)
         line(
