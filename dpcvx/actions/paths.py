@@ -111,6 +111,10 @@ class Paths(ActionFamily):
     def log_partition(self, covector: Array) -> Array:
         return np.asarray(-self._pushed(covector)[1])
 
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        steps, weight = self._pushed(covector)
+        return -weight, self._wide(self._flow(steps.shape, lambda v: steps[..., self._out[v]]))
+
     def ends(self, covector: Array) -> tuple[Array, Array]:
         gains = covector[..., self._live].reshape(-1, len(self._live))
         low, high = (sign * self._ahead(sign * gains)[:, 0].reshape(covector.shape[:-1]) for sign in (-1, 1))
