@@ -1,6 +1,6 @@
 """Regret of the learners on fixed games, held to goals; exits with the number of missed goals.
 
-python benchmarks/regret.py          # about ten minutes
+python benchmarks/regret.py          # about three minutes
 python benchmarks/regret.py --hard   # sequences made to fool an adaptive learner; about half an hour
 
 Mean regret a round over at least 8 seeds, unless a line says total. Idle is what doing nothing costs.
@@ -15,8 +15,8 @@ import argparse
 import sys
 from collections.abc import Callable
 
-import networkx as nx
 import numpy as np
+from hard_sequences import even, games, grid_paths, noisy
 
 import decision_sets as ds
 import dpcvx
@@ -26,32 +26,27 @@ SEEDS = 8
 missed = 0
 
 
-def line(name: str, value: float, goal: float, beside: str = "") -> None:
+def line(name: str, value: float, goal: float, beside: str = "", good: bool | None = None) -> None:
     """One figure and its goal."""
     global missed
-    good = value <= goal
+    good = value <= goal if good is None else good
     missed += not good
     print(f"{name:66s} {value:10.4g}   goal <= {goal:<8g} {'ok' if good else 'MISSED'}   {beside}", flush=True)
-
-
-def grid_paths(n: int) -> dpcvx.DecisionSet:
-    steps = ((0, 1), (1, 0))
-    edges = [((i, j), (i + a, j + b)) for i in range(n) for j in range(n) for a, b in steps if i + a < n and j + b < n]
-    return ds.flow_polytope(nx.DiGraph(edges), (0, 0), (n - 1, n - 1))
 
 
 def bandit_regret(
     make: Callable[[int], object], losses: np.ndarray, epsilon: float | None, seeds: int = SEEDS
 ) -> np.ndarray:
-    """Regret of replicas of a bandit, without privacy or behind it."""
+    """Regret of replicas of a bandit, without privacy or behind it, on losses (T, N), or (T, seeds, N) of their own."""
     learner = make(len(losses)).simulated(seeds, 1)
     playing = learner if epsilon is None else dpcvx.PrivateBandit(learner, epsilon, seed=2)
     incurred = np.zeros(seeds)
     for loss in losses:
-        values = playing.act().reshape(seeds, -1) @ loss
+        values = (playing.act().reshape(seeds, -1) * loss).sum(axis=1)
         incurred += values
         playing.update(values)
-    return (incurred + learner.decision_set.support(-losses.sum(axis=0))) / len(losses)
+    totals = np.broadcast_to(losses.sum(axis=0), (seeds, losses.shape[-1]))
+    return (incurred + [learner.decision_set.support(-total) for total in totals]) / len(losses)
 
 
 def idle(X: dpcvx.DecisionSet, losses: np.ndarray, point: np.ndarray) -> float:
@@ -63,17 +58,16 @@ def practice() -> None:
     """Adaptive bandits, as one would use them."""
     T = 8192
     X, Y, losses = town.routes(), town.times(), town.travel_times(T, 0)
-    even = np.mean(X.vertices(), axis=0)
     for epsilon, goal in ((None, 0.03), (3, 0.06), (1, 0.17), (0.3, 0.30)):
         regret = bandit_regret(lambda T: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon)
-        line(f"town, T=8192, epsilon {epsilon}", regret.mean(), goal, f"idle {idle(X, losses, even):.3f}")
+        line(f"town, T=8192, epsilon {epsilon}", regret.mean(), goal, f"idle {idle(X, losses, even(X)):.3f}")
     X = grid_paths(5)
     Y = ds.loss_box(X.size, 0, 1)
-    rng = np.random.default_rng(0)
-    losses = np.clip(rng.uniform(0.2, 0.8, X.size) + 0.2 * rng.standard_normal((T, X.size)), 0, 1)
-    nothing = idle(X, losses, np.mean(X.vertices(), axis=0))
+    drawn = [np.random.default_rng(seed) for seed in range(2 * SEEDS)]  # as many games as seeds: they differ a lot
+    losses = np.stack([noisy(np.tile(rng.uniform(0.2, 0.8, X.size), (T, 1)), rng) for rng in drawn], axis=1)
+    nothing = np.mean([idle(X, own, even(X)) for own in losses.swapaxes(0, 1)])
     for epsilon, goal in ((None, 0.11), (3, 0.26), (1, 0.43), (0.3, 0.62)):
-        regret = bandit_regret(lambda T: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon)
+        regret = bandit_regret(lambda T: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon, len(drawn))
         line(
             f"5x5 paths, T=8192, epsilon {epsilon}, share of idle", regret.mean() / nothing, goal, f"idle {nothing:.3f}"
         )
@@ -128,26 +122,20 @@ def proved() -> None:
 def hard() -> None:
     """Sequences made to fool: never more than 5 % of the range of losses worse than doing nothing.
 
-    The mean over 20 seeds less 5 of its deviations is compared: a false alarm has a probability below 1e-6 a line.
+    A line is missed where the mean over 20 seeds less 7 standard errors is above that: for a learner at the limit that
+    has a probability below 1e-6, by Student's law with 19 degrees of freedom.
     """
-    T, N = 8192, 10
-    X, Y, rng = ds.simplex(N), ds.loss_box(N, 0, 1), np.random.default_rng(0)
-    base, t = np.full((T, N), 0.5), np.arange(T)[:, None]
-    games = {f"gap {gap:g}": base + gap / 2 * (1 - 2 * (np.arange(N) == 0)) for gap in (1.0, 0.5, 0.24, 0.12, 0.06)}
-    games["switch at T/2"] = base - 0.3 * (np.arange(N) == np.where(t < T // 2, 0, 1))
-    games["switch every T/8"] = base - 0.3 * (np.arange(N) == t // (T // 8) % N)
-    games["trap"] = np.where(np.arange(N) == 0, 0.4, np.where(t < T // 2, 0.6, 0.1))
-    games["alternating"] = base + 0.5 * (2 * ((t + np.arange(N)) % 2) - 1) - 0.1 * (np.arange(N) == 0)
-    games["scale grows 100-fold at T/4"] = base + np.where(t < T // 4, 0.005, 0.5) * (1 - 2 * (np.arange(N) == 0))
-    games["rare large losses"] = np.where(rng.random((T, N)) < 0.01 + 0.02 * (np.arange(N) > 0), 1.0, 0.0)
-    games["coins"] = (rng.random((T, N)) < 0.5).astype(float)
-    for name, losses in games.items():
-        losses = np.clip(losses, 0, 1)
-        nothing = idle(X, losses, np.full(N, 1 / N))
-        for epsilon in (None, 1.0):
-            regret = bandit_regret(lambda T: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon, seeds=20)
-            least = regret.mean() - 5 * regret.std() / 20**0.5
-            line(f"{name}, epsilon {epsilon}", least - nothing, 0.05, f"regret {regret.mean():.3f}, idle {nothing:.3f}")
+    T, seeds = 8192, 20
+    for name, X, Y, losses, nothing in games(T):
+        aimless, spread = idle(X, losses, nothing), dpcvx.AdaptiveBandit(X, Y, T).sizes.feedback_range
+        shown, worst, least = [], -np.inf, -np.inf
+        for epsilon in (None, 3.0, 1.0, 0.3):
+            regret = bandit_regret(lambda T, X=X, Y=Y: dpcvx.AdaptiveBandit(X, Y, T), losses, epsilon, seeds)
+            error = regret.std(ddof=1) / seeds**0.5
+            shown.append(f"{regret.mean():6.3f}+-{error:.3f}")
+            worst = max(worst, (regret.mean() - aimless) / spread)
+            least = max(least, (regret.mean() - 7 * error - aimless) / spread)
+        line(name, worst, 0.05, f"idle {aimless:.3f} | {' '.join(shown)}", good=least <= 0.05)
 
 
 def main() -> int:

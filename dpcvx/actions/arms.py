@@ -39,8 +39,8 @@ class Arms(Listed):
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         return softmin(self.scale * covector, total)
 
-    def mean(self, covector: Array) -> Array:
-        return self.scale * self.probabilities(covector)
+    def weighted(self, p: Array) -> Array:
+        return self.scale * p
 
     def second_moment(self, covector: Array) -> Array:
         return self.scale**2 * self.probabilities(covector)[..., None] * np.eye(self.size)

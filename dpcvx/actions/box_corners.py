@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from dpcvx.actions.family import ActionFamily, Bounds, Exploration, Mixing
+from dpcvx.actions.weights import ones
 from dpcvx.arrays import Array
 
 
@@ -23,6 +24,7 @@ class BoxCorners(ActionFamily):
         self.size = self.rank = len(lower)
         self.log_count = self.size * math.log(2)
         self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
+        self._squares = self._half**2
 
     @classmethod
     def of_bounds(cls, bounds: Bounds) -> Self | None:
@@ -49,8 +51,13 @@ class BoxCorners(ActionFamily):
         return Exploration("uniform", moment, float(self.size + bool(self._middle.any())), self._middle)
 
     def log_partition(self, covector: Array) -> Array:
-        odds = np.abs(2 * self._half * covector)
-        return np.asarray((odds / 2 + np.log1p(np.exp(-odds)) - self._middle * covector).sum(axis=-1))
+        return self.partition(covector)[0]
+
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        along = self._half * covector
+        odds = np.abs(along)
+        log_partition = (odds + np.log1p(np.exp(-2 * odds))) @ ones(self.size) - covector @ self._middle
+        return log_partition, self._middle - self._half * np.tanh(along)
 
     def ends(self, covector: Array) -> tuple[Array, Array]:
         middle, half = covector @ self._middle, np.abs(covector) @ self._half
@@ -62,14 +69,14 @@ class BoxCorners(ActionFamily):
         """Cov_p is diagonal but for what the two means are apart: Sherman and Morrison."""
         share = np.asarray(mixing)[..., None]
         explores = rng.random((*covector.shape[:-1], 1)) < share
-        action = self.sample(np.where(explores, 0.0, covector), rng)
-        D = (1 - share) * self._variances(covector) + share * self._half**2
-        apart = self.mean(covector) - self._middle
-        off = action - self._middle - (1 - share) * apart  # a - E_p a
-        direct, first = off / D, apart / D
-        weight = share * (1 - share)
-        along = weight * (apart * direct).sum(axis=-1, keepdims=True)
-        return action, np.asarray(direct - along / (1 + weight * (apart * first).sum(axis=-1, keepdims=True)) * first)
+        up = expit(-2 * self._half * covector)  # the probability of each upper end by q
+        high = rng.random(covector.shape) < np.where(explores, 0.5, up)
+        D = ((1 - share) * 4 * up * (1 - up) + share) * self._squares
+        apart = (2 * up - 1) * self._half
+        off = np.where(high, self._half, -self._half) - (1 - share) * apart  # a - E_p a
+        first, weight = apart / D, share * (1 - share)
+        along = weight * np.vecdot(first, off)[..., None] / (1 + weight * np.vecdot(first, apart)[..., None])
+        return np.where(high, self.upper, self.lower), off / D - along * first
 
     def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
         """P is diagonal but for the outer products of the two means: Woodbury."""

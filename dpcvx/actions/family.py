@@ -99,6 +99,10 @@ class ActionFamily(ABC):
     def log_partition(self, covector: Array) -> Array:
         """ln of the sum of exp(-<covector, a>) over all actions, (...)."""
 
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        """Both `log_partition` and `mean`, which most families find at once."""
+        return self.log_partition(covector), self.mean(covector)
+
     @abstractmethod
     def ends(self, covector: Array) -> tuple[Array, Array]:
         """The least and the largest <covector, a> over all actions, (...)."""

@@ -108,6 +108,13 @@ class KSets(ActionFamily):
         _, after = self._tables(logs - pivot[..., None])
         return np.asarray(after[0][..., self.k] + self.k * pivot)
 
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        logs = -self.scale * covector
+        pivot = np.partition(logs, self.size - self.k, axis=-1)[..., self.size - self.k]
+        logs = logs - pivot[..., None]
+        before, after = self._tables(logs)
+        return after[0][..., self.k] + self.k * pivot, self.scale * self._shares(logs, before, after)
+
     def ends(self, covector: Array) -> tuple[Array, Array]:
         ordered = np.sort(self.scale * covector, axis=-1)
         return ordered[..., : self.k].sum(axis=-1), ordered[..., -self.k :].sum(axis=-1)

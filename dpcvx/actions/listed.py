@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dpcvx.actions.family import LEFT_OUT, ActionFamily, Exploration, Mixing
 from dpcvx.actions.optimal_design import optimal_design
-from dpcvx.actions.weights import drawn, softmin
+from dpcvx.actions.weights import drawn, ones, softmin
 from dpcvx.arrays import Array
 
 LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
@@ -81,12 +80,31 @@ class Listed(ActionFamily):
     def scores(self, covector: Array) -> Array:
         """<covector, a> of all actions, (..., k)."""
 
+    @abstractmethod
+    def weighted(self, p: Array) -> Array:
+        """The sum of p(a) a over all actions, for p (..., k)."""
+
     def log_partition(self, covector: Array) -> Array:
-        return np.asarray(logsumexp(-self.scores(covector), axis=-1))
+        return self._weights(covector)[0]
+
+    def mean(self, covector: Array) -> Array:
+        return self.weighted(self.probabilities(covector))
+
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        log_partition, weights, total = self._weights(covector)
+        return log_partition, self.weighted(weights) / total[..., None]
+
+    def _weights(self, covector: Array) -> tuple[Array, Array, Array]:
+        """ln of the sum of exp(-<covector, a>), and these numbers relative to the largest, with their sum."""
+        scores = self.scores(covector)
+        least = np.minimum.reduce(scores, axis=-1)
+        weights = np.exp(least[..., None] - scores)
+        total = weights @ ones(self.count)
+        return np.log(total) - least, weights, total
 
     def ends(self, covector: Array) -> tuple[Array, Array]:
         scores = self.scores(covector)
-        return scores.min(axis=-1), scores.max(axis=-1)
+        return np.minimum.reduce(scores, axis=-1), np.maximum.reduce(scores, axis=-1)
 
 
 class PointList(Listed):
@@ -111,8 +129,8 @@ class PointList(Listed):
     def probabilities(self, covector: Array, total: float = 1.0) -> Array:
         return softmin(self.scores(covector), total)
 
-    def mean(self, covector: Array) -> Array:
-        return np.asarray(self.probabilities(covector) @ self.points)
+    def weighted(self, p: Array) -> Array:
+        return np.asarray(p @ self.points)
 
     def second_moment(self, covector: Array) -> Array:
         return _weighted(self.points, self.probabilities(covector))

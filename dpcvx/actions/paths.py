@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from dpcvx.actions.family import ActionFamily, Exploration, Mixing
+from dpcvx.actions.levels import Level, leveled, on_paths
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.actions.weights import drawn
 from dpcvx.arrays import Array
@@ -47,14 +48,17 @@ class Paths(ActionFamily):
 
     def __init__(self, tails: Array, heads: Array, source: int, target: int) -> None:
         self.size = len(tails)
-        order = _order(tails, heads, source, target)  # of the nodes on paths: source first, target last
+        order = on_paths(tails, heads, source, target)  # of the nodes on paths: source first, target last
         place = np.full(1 + max(tails.max(), heads.max()), -1)
         place[order] = np.arange(len(order))
-        self._live = np.flatnonzero((place[tails] >= 0) & (place[heads] >= 0))  # edges on paths
+        live = np.flatnonzero((place[tails] >= 0) & (place[heads] >= 0))  # edges on paths
+        self._live = live[np.argsort(place[tails[live]], kind="stable")]
+        self._is_whole = np.array_equal(self._live, np.arange(self.size))
         self._tails, self._heads = place[tails[self._live]], place[heads[self._live]]
         self._nodes = len(order)
         self._out = [np.flatnonzero(self._tails == v) for v in range(self._nodes)]
         self._in = [np.flatnonzero(self._heads == v) for v in range(self._nodes)]
+        self._levels = leveled(self._tails, self._heads, self._nodes)
         self._count = self._counted()
         self.log_count = math.log(self._count)
         flow = np.zeros((self._nodes, len(self._live)))
@@ -82,7 +86,7 @@ class Paths(ActionFamily):
 
     def _wide(self, vectors: Array) -> Array:
         """Vectors over the edges on paths with zeros for the other edges."""
-        if len(self._live) == self.size:
+        if self._is_whole:
             return vectors
         wide = np.zeros((*vectors.shape[:-1], self.size))
         wide[..., self._live] = vectors
@@ -96,77 +100,111 @@ class Paths(ActionFamily):
 
     def _pushed(self, covector: Array) -> tuple[Array, Array]:
         """t, and -ln of the weight of all paths."""
-        costs = covector[..., self._live]
-        ahead, steps = np.zeros((*costs.shape[:-1], self._nodes)), np.zeros(costs.shape)
-        for v in reversed(range(self._nodes - 1)):
-            edges = self._out[v]
-            scores = costs[..., edges] + ahead[..., self._heads[edges]]
-            least = scores.min(axis=-1, keepdims=True)
-            weights = np.exp(least - scores)
-            total = weights.sum(axis=-1, keepdims=True)
-            steps[..., edges] = weights / total
-            ahead[..., v] = (least - np.log(total))[..., 0]
+        costs = covector if self._is_whole else covector[..., self._live]
+        ahead, steps = np.zeros((*costs.shape[:-1], self._nodes)), np.empty(costs.shape)
+        for level in reversed(self._levels):
+            scores = costs[..., level.edges] + ahead.take(self._heads[level.edges], axis=-1)
+            least = np.minimum.reduceat(scores, level.first, axis=-1)
+            weights = np.exp(least.take(level.tails, axis=-1) - scores)
+            total = np.add.reduceat(weights, level.first, axis=-1)
+            steps[..., level.edges] = weights / total.take(level.tails, axis=-1)
+            ahead[..., level.nodes] = least - np.log(total)
         return steps, ahead[..., 0]
 
     def log_partition(self, covector: Array) -> Array:
         return np.asarray(-self._pushed(covector)[1])
 
+    def partition(self, covector: Array) -> tuple[Array, Array]:
+        steps, weight = self._pushed(covector)
+        return -weight, self._wide(self._flow(steps.shape, lambda level: steps[..., level.edges]))
+
     def ends(self, covector: Array) -> tuple[Array, Array]:
         gains = covector[..., self._live].reshape(-1, len(self._live))
-        low, high = (sign * self._ahead(sign * gains)[:, 0].reshape(covector.shape[:-1]) for sign in (-1, 1))
-        return low, high
+        most = self._ahead(np.concatenate([-gains, gains]))[:, 0].reshape(2, *covector.shape[:-1])
+        return -most[0], most[1]
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
         steps = self._steps(covector)
-        steps = np.broadcast_to(steps, (*shape, *steps.shape))
+        return self._wide(self._drawn(np.broadcast_to(steps, (*shape, *steps.shape)), rng))
 
-        def onward(v: int) -> Array:
-            edges = self._out[v]
-            return np.asarray(np.eye(len(edges))[drawn(steps[..., edges], rng)])
+    def _drawn(self, steps: Array, rng: np.random.Generator) -> Array:
+        """A path for each row of probabilities of the edges at their tails, over the edges on paths."""
 
-        return self._wide(self._flow(steps.shape, onward))
+        def onward(level: Level) -> Array:
+            """At every node the edge whose share holds a random mark; its last edge takes what rounding leaves."""
+            ends = np.cumsum(steps[..., level.edges], axis=-1) - level.tails  # of the shares at each node
+            ends[..., level.first[1:] - 1], ends[..., -1] = 1.0, 1.0
+            marks = rng.random((*steps.shape[:-1], len(level.first)))
+            beyond = ends > marks.take(level.tails, axis=-1)
+            first = beyond.copy()
+            first[..., 1:] &= ~(beyond[..., :-1] & (level.tails[1:] == level.tails[:-1]))
+            return first
+
+        return self._flow(steps.shape, onward)
 
     def mean(self, covector: Array) -> Array:
-        steps = self._steps(covector)
-        return self._wide(self._flow(steps.shape, lambda v: steps[..., self._out[v]]))
+        return self.partition(covector)[1]
 
-    def _flow(self, shape: tuple[int, ...], onward: Callable[[int], Array]) -> Array:
-        """The unit flow that is split at node v by the shares onward(v)."""
-        flow = np.zeros(shape)
-        for v in range(self._nodes - 1):
-            coming = flow[..., self._in[v]].sum(axis=-1, keepdims=True) if v else 1.0
-            flow[..., self._out[v]] = coming * onward(v)
+    def _flow(self, shape: tuple[int, ...], onward: Callable[[Level], Array]) -> Array:
+        """The unit flow that is split at the nodes of a level by the shares onward(level)."""
+        flow = np.empty(shape)
+        for level in self._levels:
+            split = onward(level)
+            if len(level.coming):
+                coming = np.add.reduceat(flow.take(level.coming, axis=-1), level.turns, axis=-1)
+                split = split * coming.take(level.tails, axis=-1)
+            flow[..., level.edges] = split
         return flow
 
     def second_moment(self, covector: Array) -> Array:
-        steps = self._steps(covector)
+        both = self._pairs(self._steps(covector))
+        return np.swapaxes(self._wide(np.swapaxes(self._wide(both), -1, -2)), -1, -2)
+
+    def _pairs(self, steps: Array) -> Array:
+        """E aa' over the edges on paths."""
         comes = np.zeros((*steps.shape[:-1], self._nodes, self._nodes))  # R
         comes[..., -1, -1] = 1.0
-        for v in reversed(range(self._nodes - 1)):
-            edges = self._out[v]
-            comes[..., v, :] = (steps[..., edges, None] * comes[..., self._heads[edges], :]).sum(axis=-2)
-            comes[..., v, v] = 1.0
+        for level in reversed(self._levels):
+            onward = steps[..., level.edges, None] * comes.take(self._heads[level.edges], axis=-2)
+            comes[..., level.nodes, :] = np.add.reduceat(onward, level.first, axis=-2)
+            inside = np.arange(level.nodes.start, level.nodes.stop)
+            comes[..., inside, inside] = 1.0
         mean = comes[..., 0, self._tails] * steps
-        later = comes[..., self._heads[:, None], self._tails] * (mean[..., :, None] * steps[..., None, :])
-        both = later + np.swapaxes(later, -1, -2) + mean[..., None] * np.eye(len(self._live))
-        return np.swapaxes(self._wide(np.swapaxes(self._wide(both), -1, -2)), -1, -2)
+        later = comes.take(self._heads, axis=-2).take(self._tails, axis=-1)
+        later *= mean[..., :, None] * steps[..., None, :]
+        both = later + np.swapaxes(later, -1, -2)
+        places = np.arange(len(self._live))
+        both[..., places, places] += mean
+        return both
 
     def play(
         self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
+        steps = self._steps(covector)
+        explores = (rng.random(covector.shape[:-1]) < mixing)[..., None]
         if exploration.points is None:
-            return super().play(covector, mixing, exploration, rng)
-        assert exploration.weights is not None
-        explores = rng.random(covector.shape[:-1]) < mixing
-        mu = np.broadcast_to(exploration.weights, (*explores.shape, len(exploration.points)))
-        action = np.where(explores[..., None], exploration.points[drawn(mu, rng)], self.sample(covector, rng))
-        return action, self.measure(covector, mixing, exploration, action)
+            action = self._wide(self._drawn(np.where(explores, self._even, steps), rng))
+        else:
+            assert exploration.weights is not None
+            mu = np.broadcast_to(exploration.weights, (*explores.shape[:-1], len(exploration.points)))
+            action = np.where(explores, exploration.points[drawn(mu, rng)], self._wide(self._drawn(steps, rng)))
+        return action, self._measured(steps, mixing, exploration, action)
 
     def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
-        P = self._mixed_moment(covector, mixing, exploration)
-        inside = self._span.T @ P[..., self._live[:, None], self._live] @ self._span
+        return self._measured(self._steps(covector), mixing, exploration, action)
+
+    def _measured(self, steps: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
+        assert exploration.moment is not None
+        share = np.asarray(mixing)[..., None, None]
+        P = (1 - share) * self._pairs(steps) + share * exploration.moment[self._live[:, None], self._live]
+        inside = self._span.T @ (P @ self._span)
         along = np.linalg.solve(inside, (action[..., self._live] @ self._span)[..., None])[..., 0]
         return self._wide(along @ self._span.T)
+
+    @cached_property
+    def _even(self) -> Array:
+        """t of even draws among all paths."""
+        return self._steps(np.zeros(self.size))
 
     # exploration
 
@@ -230,8 +268,9 @@ class Paths(ActionFamily):
     def _ahead(self, gains: Array) -> Array:
         """For each row of gains of the edges, the largest sum from every node to the target."""
         best = np.zeros((len(gains), self._nodes))
-        for v in reversed(range(self._nodes - 1)):
-            best[:, v] = (gains[:, self._out[v]] + best[:, self._heads[self._out[v]]]).max(axis=1)
+        for level in reversed(self._levels):
+            sums = gains[:, level.edges] + best.take(self._heads[level.edges], axis=1)
+            best[:, level.nodes] = np.maximum.reduceat(sums, level.first, axis=1)
         return best
 
     def _behind(self, gains: Array) -> Array:
@@ -245,28 +284,12 @@ class Paths(ActionFamily):
         """The path with the largest sum for each row of gains."""
         ahead = self._ahead(gains)
 
-        def onward(v: int) -> Array:
-            edges = self._out[v]
-            best = (gains[:, edges] + ahead[:, self._heads[edges]]).argmax(axis=1)
-            return np.asarray(np.eye(len(edges))[best])
+        def onward(level: Level) -> Array:
+            """At every node the first edge of those that are best."""
+            sums = gains[:, level.edges] + ahead.take(self._heads[level.edges], axis=1)
+            best = sums == np.maximum.reduceat(sums, level.first, axis=1).take(level.tails, axis=1)
+            count = np.cumsum(best, axis=1)
+            before = count.take(level.first, axis=1) - best.take(level.first, axis=1)
+            return np.asarray(best & (count - before.take(level.tails, axis=1) == 1))
 
         return self._flow(gains.shape, onward)
-
-
-def _order(tails: Array, heads: Array, source: int, target: int) -> Array:
-    """The nodes on paths from the source to the target, each before those that follow it."""
-    nodes = 1 + int(max(tails.max(), heads.max()))
-    down, up = np.arange(nodes) == source, np.arange(nodes) == target
-    for _ in range(nodes):
-        np.logical_or.at(down, heads, down[tails])
-        np.logical_or.at(up, tails, up[heads])
-    if not (down & up)[[source, target]].all():
-        raise ValueError(f"No path joins the nodes {source} and {target}.")
-    on = (down & up)[tails] & (down & up)[heads]
-    depth = np.zeros(nodes, dtype=int)
-    for _ in range(nodes):
-        np.maximum.at(depth, heads[on], depth[tails[on]] + 1)
-    if depth.max(initial=0) >= nodes:
-        raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
-    kept = np.flatnonzero(down & up)
-    return np.asarray(kept[np.argsort(depth[kept], kind="stable")])

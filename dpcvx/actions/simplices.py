@@ -25,7 +25,8 @@ class Simplices:
         self.there = np.ones(entries.shape, dtype=bool) if there is None else there
         self.size = len(base)
         self.counts = self.there.sum(axis=1)  # arms of each group
-        self._groups = np.arange(len(entries))
+        self._rows = np.arange(len(entries)) * entries.shape[1]  # where groups begin
+        self._entries, self._steps = entries.reshape(-1), steps.reshape(-1)
 
     @classmethod
     def of_box(cls, lower: Array, upper: Array) -> Self:
@@ -44,8 +45,9 @@ class Simplices:
 
     def actions(self, chosen: Array) -> Array:
         """The corners (..., N) with arm chosen[..., g] in group g."""
-        leading = chosen.shape[:-1]
-        action = np.broadcast_to(self.base, (*leading, self.size)).copy()
-        entries, steps = self.entries[self._groups, chosen], self.steps[self._groups, chosen]
-        np.put_along_axis(action, entries, np.take_along_axis(action, entries, -1) + steps, -1)
+        at = self._rows + chosen
+        action = np.empty((*chosen.shape[:-1], self.size))
+        action[...] = self.base
+        first = np.arange(0, action.size, self.size).reshape(*chosen.shape[:-1], 1) if action.ndim > 1 else 0
+        action.reshape(-1)[first + self._entries[at]] += self._steps[at]
         return action

@@ -15,13 +15,14 @@ from dpcvx import markup
 from dpcvx.privacy import accounting, certificate_words
 from dpcvx.privacy.certificate_record import SCHEMA, checked_schema, from_text, plain, read, to_text
 from dpcvx.privacy.certificate_words import DeclaredChange, counted
+from dpcvx.privacy.choice_grounds import ChoiceGrounds
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
 from dpcvx.privacy.grounds import FeedbackGrounds, SumGrounds
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.optimal_composition import integer_slack
 
 _WORDS = ("protects", "arithmetic")  # of a record, beside the fields: for its readers
-_GROUNDS = {kind.released: kind for kind in (SumGrounds, FeedbackGrounds)}
+_GROUNDS = {kind.released: kind for kind in (SumGrounds, FeedbackGrounds, ChoiceGrounds)}
 
 _SAMPLERS = {
     "opendp": "opendp: OpenDP's exact samplers",
@@ -77,7 +78,7 @@ class Certificate:
     notes: tuple[str, ...] = ()
     sampler: str | None = None
     change: DeclaredChange | None = None
-    grounds: SumGrounds | FeedbackGrounds | None = None
+    grounds: SumGrounds | FeedbackGrounds | ChoiceGrounds | None = None
 
     @property
     def protects(self) -> str:

@@ -80,9 +80,13 @@ class AdaptiveBandit(Bandit):
         learners are not to be chosen by it. It is stated once the horizon is used up, for the setting "middle" over
         actions, and is made of released numbers alone.
         """
-        if self.setting != "middle" or not isinstance(self._plays, AdaptiveWeights) or self.rounds < self.horizon:
+        return self.paid_with(0.0) if self.rounds >= self.horizon else None
+
+    def paid_with(self, error: float) -> Array | float | None:
+        """The same over the rounds so far, where all feedback is off by at most `error`."""
+        if self.setting != "middle" or not isinstance(self._plays, AdaptiveWeights):
             return None
-        paid = self._state.paid
+        paid = self._state.paid + error * self._state.tilt
         return paid.copy() if self.leading else float(paid)
 
     @property

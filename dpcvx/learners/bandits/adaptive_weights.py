@@ -19,6 +19,7 @@ the minimiser at beta'; Phi ends at most at <L, u>. Estimates are unbiased for d
 by f, u loses at most (1 - f) max |x|.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,14 +63,19 @@ class Known(NamedTuple):
     Attributes:
         estimates: L; temperature: beta.
         baseline: the mean of the feedback; squares: the sum of its squared distances from the baseline.
-        paid: the sum in the bound above, with the largest cost of exploring.
+        log_partition, mean: of q, from which the next action is drawn.
+        paid: the sum in the bound above, with the largest cost of exploring where nothing is cut.
+        tilt: by how much a bias of 1 in the feedback of every round can move the sum of the estimates' differences.
     """
 
     estimates: Array
     temperature: Any
     baseline: Any
     squares: Any
+    log_partition: Any
+    mean: Array
     paid: Any
+    tilt: Any
 
 
 class Drawn(NamedTuple):
@@ -98,65 +104,78 @@ class AdaptiveWeights:
         self.exploration: Exploration = family.exploration("uniform")
         self.dim = family.rank - family.level
         self.unit = (spread / 4) ** 2 + 2 * noise_scale**2  # a first guess of the mean square of what is seen
-        self.first = 0.06 * self.dim * float(np.sqrt(self.unit))
+        self.first = 0.06 * self.dim * math.sqrt(self.unit)
         self.says = f"exponential weights over about e^{family.log_count:.3g} actions"
 
     def start(self, leading: tuple[int, ...]) -> Known:
-        zero = np.zeros(leading)
-        return Known(np.zeros((*leading, self.family.size)), zero + self.first, zero, zero, zero + self._first_cost)
-
-    @property
-    def _first_cost(self) -> float:
-        return self.first * self.family.log_count
+        zero, nothing = np.zeros(leading)[()], np.zeros((*leading, self.family.size))
+        log_partition, mean = self.family.partition(nothing)
+        first = self.first * self.family.log_count
+        return Known(nothing, zero + self.first, zero, zero, log_partition, mean, zero + first, zero)
 
     def draw(self, known: Known, rounds: int, rng: np.random.Generator) -> tuple[Array, Drawn]:
         """An action, and how it was drawn."""
         n, recipe = self.dim, self.recipe
         deviation = np.sqrt((n * self.unit + known.squares) / (n + rounds))
-        floor = recipe.floor * np.sqrt(n * self.family.log_count / (rounds + n))
+        floor = recipe.floor * math.sqrt(n * self.family.log_count / (rounds + n))
         mixing = np.minimum(0.5, recipe.exploring * n * deviation / known.temperature + floor)
         action, measure = self.family.centered(_per(known.estimates, known.temperature), mixing, self.exploration, rng)
         return action, Drawn(measure, mixing)
 
     def after(self, known: Known, drawn: Drawn, value: Any, rounds: int) -> Known:
         """What is known after the feedback of a round."""
-        family, recipe, beta, L = self.family, self.recipe, known.temperature, known.estimates
+        family, recipe, beta, most = self.family, self.recipe, known.temperature, self.family.log_count
         residual = value - known.baseline
         with np.errstate(over="ignore"):
-            estimate = np.clip(drawn.measure * residual[..., None], -_FAR, _FAR)
-        at, before = _per(L, beta), family.log_partition(_per(L, beta))
-        mean = family.mean(at)
-        along = np.vecdot(estimate, mean)
+            estimate = _near(drawn.measure * residual[..., None])
+        along = np.vecdot(estimate, known.mean)
         low, high = family.ends(estimate)
         reach = np.maximum(high - along, along - low)
-        kept = np.minimum(1.0, beta / np.maximum(reach, 1e-300)) if recipe.cuts else np.ones_like(reach)
-        lost = reach * (1 - kept)
-        estimate, along = estimate * kept[..., None], along * kept
-        L = np.clip(L + estimate, -_FAR, _FAR)
+        kept = np.minimum(1.0, beta / np.maximum(reach, 1e-300)) if recipe.cuts else 1.0 + 0.0 * reach
+        along = along * kept
+        L = _near(known.estimates + estimate * kept[..., None])
         at = _per(L, beta)
-        log_partition, new_mean = family.log_partition(at), family.mean(at)
-        gap = np.maximum(beta * (log_partition - before) + along, 0.0)
-        entropy = np.clip(log_partition + np.vecdot(at, new_mean), 0.0, family.log_count)
-        explored = np.clip(np.vecdot(L, self.exploration.mean - new_mean) / (rounds + 1), 0.0, self.spread)
-        least = np.maximum(entropy, _LEAST * family.log_count)
-        grown = beta + (recipe.charged * gap + drawn.mixing * explored) / least
-        costs = gap + lost + (grown - beta) * self._entropy(L, grown)
-        costs = costs + drawn.mixing * self.losses.ranges(self._shaped(self.exploration.mean - mean))[1]
+        log_partition, mean = family.partition(at)
+        gap = np.maximum(beta * (log_partition - known.log_partition) + along, 0.0)
+        entropy = np.minimum(log_partition + np.vecdot(at, mean), most)
+        explored = np.minimum(np.maximum(np.vecdot(L, self.exploration.mean - mean) / (rounds + 1), 0.0), self.spread)
+        growth = (recipe.charged * gap + drawn.mixing * explored) / np.maximum(entropy, _LEAST * most)
+        grown = beta + growth
+        at = _per(L, grown)
+        log_partition, mean = family.partition(at)
+        entropy = np.minimum(np.maximum(log_partition + np.vecdot(at, mean), 0.0), most)
         return Known(
             L,
             grown,
             known.baseline + residual / (rounds + 1),
-            known.squares + residual**2,
-            known.paid + costs,
+            known.squares + residual * residual,
+            log_partition,
+            mean,
+            known.paid + gap + reach * (1 - kept) + growth * entropy + self._explored(known, drawn),
+            known.tilt + self._tilted(drawn),
         )
 
-    def _entropy(self, L: Array, beta: Any) -> Array:
-        at = _per(L, beta)
-        entropy = self.family.log_partition(at) + np.vecdot(at, self.family.mean(at))
-        return np.asarray(np.clip(entropy, 0.0, self.family.log_count))
+    def _explored(self, known: Known, drawn: Drawn) -> Any:
+        """What exploring costs at most, which is asked for where estimates are not cut."""
+        if self.recipe.cuts:
+            return 0.0
+        apart = (self.exploration.mean - known.mean)[..., : self.losses.size]
+        return drawn.mixing * self.losses.ranges(self.losses.unflatten(apart))[1]
 
-    def _shaped(self, vectors: Array) -> Array:
-        return self.losses.unflatten(vectors[..., : self.losses.size])
+    def _tilted(self, drawn: Drawn) -> Any:
+        """|E r (q - u)'Cov_p^+ (a - m)| <= ((q - u)'Cov_p^+ (q - u))^(1/2) for |r| <= 1, as in `Exp2.rounding_cost`.
+
+        With a constant more in every action Cov_p^+ is P^+ for differences, and the reach is at most 1 more.
+        """
+        if self.recipe.cuts:
+            return 0.0
+        gamma = drawn.mixing
+        return 1 / np.sqrt(1 - gamma) + np.sqrt((self.exploration.reach + 1) / gamma)
+
+
+def _near(vectors: Array) -> Array:
+    """Sums of estimates, kept finite."""
+    return np.asarray(np.minimum(np.maximum(vectors, -_FAR), _FAR))
 
 
 def _per(vectors: Array, numbers: Any) -> Array:

@@ -1,14 +1,10 @@
 """Arms, boxes and products of simplices by FTRL with entropy and logarithmic barrier, without exploration.
 
 On one group of N arms the probabilities minimise eta <L, p> + sum p ln p - beta sum ln p over the simplex, L the sums
-of the estimated costs: ln p_i - beta/p_i = mu - eta L_i. With omega the Wright function, omega + ln omega = z,
-
-    p_i = beta/omega(ln beta - mu + eta L_i),    dp_i/dmu = p_i^2/(p_i + beta),
-
-and mu is such that they sum to 1. An arm i is drawn in every group, one number w = v + z is seen for all of them, and
-w/p_i estimates the cost of i in each group: given the arm of one group, v has the mean of its own loss plus one number
-that all its arms share. So the regret on a product is the sum of the regrets of its groups. A box is a product of
-coins.
+of the estimated costs: ln p_i - beta/p_i = mu - eta L_i, see `entropy_and_barrier`. An arm i is drawn in every group,
+one number w = v + z is seen for all of them, and w/p_i estimates the cost of i in each group: given the arm of one
+group, v has the mean of its own loss plus one number that all its arms share. So the regret on a product is the sum of
+the regrets of its groups. A box is a product of coins.
 
 The bound of one group, for values |v| <= M with symmetric unimodal noise z, q = beta/eta >= M, any 0 < s < 1, and D the
 largest regret of even draws in a round, is
@@ -45,20 +41,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import wrightomega
 
 from dpcvx.actions.simplices import Simplices
 from dpcvx.actions.weights import drawn
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
 from dpcvx.learners.bandits.action_set import arm_simplex
 from dpcvx.learners.bandits.bandit import Bandit, Progress
+from dpcvx.learners.bandits.entropy_and_barrier import rebalanced
 from dpcvx.sets import DecisionSet, LossSet
 
-_NEWTON = 100
 _INWARD = 1 / math.e  # how far the comparator moves at most
-_MISS = 1e-10  # by which the probabilities of a group may miss the sum 1
 _FAR = 1e200  # of sums of estimates
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _OUTWARD = 1 + 1e-8  # of integrals
@@ -111,8 +104,10 @@ class HybridBandit(Bandit):
         self._game = Game(found, self.horizon, self.magnitude, self.noise_scale, self.sizes.variation)
         self.learning_rate, self.barrier = self._game.rates(*self._given)
         shape = (*self.leading, *found.entries.shape)
-        costs = np.broadcast_to(np.where(found.there, 0.0, np.inf), shape)
-        p = np.broadcast_to(np.where(found.there, 1 / found.counts[:, None], 0.0), shape)
+        costs = np.zeros(shape)
+        p = np.broadcast_to(np.where(found.there, 1 / found.counts[:, None], 0.0), shape).copy()
+        self._there = None if found.there.all() else found.there
+        self._rows = np.arange(p.size // shape[-1]).reshape(shape[:-1]) * shape[-1]  # where groups begin
         even = -np.log(found.counts) - self.barrier * found.counts
         self._progress = Progress(0, Known(p, costs, np.broadcast_to(even, shape[:-1])))
         self._chosen = np.zeros(shape[:-1], dtype=int)
@@ -145,21 +140,15 @@ class HybridBandit(Bandit):
 
     def _after(self, value: Any) -> Known:
         known: Known = self._state
-        at = self._chosen[..., None]
+        at, eta = self._rows + self._chosen, self.learning_rate
         with np.errstate(over="ignore"):
-            gain = value[..., None, None] / np.take_along_axis(known.p, at, -1)
+            gain = value[..., None] / known.p.reshape(-1)[at]
         costs = known.costs.copy()
-        np.put_along_axis(costs, at, np.take_along_axis(costs, at, -1) + np.clip(gain, -_FAR, _FAR), -1)
-        least = costs.min(axis=-1, keepdims=True)
-        costs -= least
-        costs[self._absent(costs)] = np.inf
-        p, mu = balanced(self.barrier, self.learning_rate * costs, known.mu - self.learning_rate * least[..., 0])
+        costs.reshape(-1)[at] += np.minimum(np.maximum(gain, -_FAR), _FAR)
+        least = np.minimum.reduce(costs if self._there is None else np.where(self._there, costs, np.inf), axis=-1)
+        costs = np.minimum(costs - least[..., None], _FAR)
+        p, mu = rebalanced(self.barrier, eta * costs, known.mu - eta * least, known.p, self._there)
         return Known(p, costs, mu)
-
-    def _absent(self, costs: Array) -> Array:
-        """Places without an arm; other costs are kept finite."""
-        np.minimum(costs, _FAR, out=costs)
-        return np.broadcast_to(~self.simplices.there, costs.shape)
 
     def _settings(self) -> dict[str, Any]:
         rate, barrier = self._given
@@ -177,24 +166,6 @@ class HybridBandit(Bandit):
 
 def _no_product(decision_set: DecisionSet) -> str:
     return f"The {decision_set.name} is no simplex, no box and no product of them; give one, or a number of arms."
-
-
-def balanced(beta: float, scores: Array, mu: Array) -> tuple[Array, Array]:
-    """The p (..., arms) with ln p - beta/p = mu - scores and sum 1, and mu; scores are infinite where no arm is.
-
-    The sum is convex and increasing in mu, so Newton steps end above the solution and approach it from there. The
-    largest p is between 1/N and 1, which says where mu is: no step goes beyond that.
-    """
-    least, N, shift = scores.min(axis=-1), scores.shape[-1], math.log(beta)
-    top = least - beta
-    mu = np.clip(mu, least - math.log(N) - beta * N, top)
-    for _ in range(_NEWTON):
-        p = beta / wrightomega(shift - mu[..., None] + scores)
-        excess = p.sum(axis=-1) - 1
-        if np.abs(excess).max() <= _MISS:
-            return p / p.sum(axis=-1, keepdims=True), mu
-        mu = np.minimum(mu - excess / (p * p / (p + beta)).sum(axis=-1), top)
-    raise OracleError("The probabilities of the arms could not be normalised.")
 
 
 class Game:

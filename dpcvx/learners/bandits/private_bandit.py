@@ -252,6 +252,20 @@ class PrivateBandit(Player):
         return RegretBound(learning, total - learning, self.horizon, f"{theorem}; batches of {self.batch}", largest)
 
     @property
+    def paid(self) -> Array | float | None:
+        """What `AdaptiveBandit.paid` says, for the private rounds, once the horizon is used up; otherwise None.
+
+        An unbiased estimate, from this run, of an upper bound on the *expected* regret, and no bound for this run. It
+        is made of released numbers: those of the last batch, which is not released, count as the worst there are.
+        """
+        if self.rounds < self.horizon or not hasattr(self._learner, "paid_with"):
+            return None
+        error = self._calibration.grid(self.batch).step / 2 if self._rng is None else 0.0
+        paid = self._learner.paid_with(error)
+        unseen = self.horizon - self.batch * self._learner.rounds
+        return None if paid is None else self.batch * paid + unseen * self.sizes.variation
+
+    @property
     def _told_bound(self) -> RegretBound | None:
         """The bound with the horizon from which it says something, where it does not yet."""
         bound = self.regret_bound

@@ -11,15 +11,27 @@ eta n |v|/rho >= 1/8 go on to 1e-6. One factorisation serves the sample at a poi
 and the step from it, and since H^-1 C u = C'^-1 u is the displacement that was played, so does one solution.
 
 The bound, with omega(d) = -ln(1 - d) - d <= d^2/2 + d^3/3 + d^4/2 for d = eta n |v|/rho <= 1/2, k >= E 1/rho^2, moments
-C_3 >= E |v|^3 and C_4 >= E v^4 of values up to M with noise, and the comparator moved inward by s, for s D a round:
+C_3 >= E |v|^3 and C_4 >= E v^4 of values up to M with noise, the comparator moved inward by s, for s D a round, and J
+epochs in the mean, see below:
 
-    nu ln(1/s)/eta + 1.021 T (k eta n^2/2)(V + (2/3) eta n C_3 + eta^2 n^2 C_4) + 3.75 M k eta^2 n^2 T V + s D T + 2 M,
+    J nu ln(1/s)/eta + 1.021 T (k eta n^2/2)(V + (2/3) eta n C_3 + eta^2 n^2 C_4) + 3.75 M k eta^2 n^2 T V + sDT + 2 M,
 
 1.021 being what a decrement of 1/100 does to local norms, and 3.75 M ... what single Newton steps leave.
 
-Who chooses losses after seeing the action can drive w to the boundary exponentially fast, where arithmetic ends. An
-estimate that would take it so far is dropped; against losses fixed in advance the sum stays below (nu T log T)^(1/2)/n
-in expectation, far from there.
+Who chooses losses after seeing the action can drive w to the boundary exponentially fast, where arithmetic ends. So
+where an estimate takes eta L, L the sum of the estimates, beyond FAR in the norm of the center c, a new epoch begins:
+at c, with L = 0. FTRL's inequality holds in each epoch, so that the bound pays nu ln(1/s)/eta for each of them, and
+everything else once. How many there are follows from the same inequality. For w the exact argmins it says
+
+    eta <L, c - u> <= R(u) - R(c) + sum of (omega(d) - eta <g, w - c>),    g the estimates of the epoch,
+
+for every u at once. Take u = c - h with |h|_c <= 1/2: it is at least half inside, so R(u) - R(c) <= nu ln 2, and the
+largest left side is eta |L|_c/2, which is more than FAR/2 where an epoch ends this way. Sum over the epochs and take
+the mean: E[g] is the loss given the past, and w costs at most D less than c in a round. So
+
+    J <= 1 + (E sum of omega(d) + eta D T)/(FAR/2 - nu ln 2),
+
+hardly more than 1 where T is a million.
 """
 
 import math
@@ -42,7 +54,7 @@ DECREMENT = 1 / 100  # above which another Newton step follows
 EXACT = 1e-6  # the same after a large step
 LARGE = 1 / 8  # eta n |v| from which on a step counts as large
 FULL = 1 / 4  # decrement below which a Newton step is not damped
-FAR = 1e6  # eta times the sum of estimates, in the norm of the center: beyond it, next to the boundary, rounding rules
+FAR = 1e6  # eta times the sum of estimates, in the norm of the center, beyond which play begins anew
 _NEWTON = 100
 _HUGE = 1e100
 _INWARD = 1 / math.e  # how far the comparator moves inward at most
@@ -83,7 +95,7 @@ class SCRiBLe(Bandit):
         learning_rate: eta; by default the one of the theorem.
     """
 
-    _theorem = "SCRiBLe: nu ln(1/s)/eta + 1.021 k eta n^2 T (V/2 + ...) + 3.75 M k eta^2 n^2 T V + s D T + 2 M"
+    _theorem = "SCRiBLe: J nu ln(1/s)/eta + 1.021 k eta n^2 T (V/2 + ...) + 3.75 M k eta^2 n^2 T V + s D T + 2 M"
 
     def __init__(
         self,
@@ -112,6 +124,7 @@ class SCRiBLe(Bandit):
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
             self._progress = Progress(0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
+            self._center = chart.factor(np.zeros(chart.size))
         self._drawn: tuple[Array, Array, Any] | None = None  # C'^-1 u, C u and rho of the last action, |u| = SHRINK
 
     @property
@@ -148,7 +161,13 @@ class SCRiBLe(Bandit):
         second = k * eta * n * n * T
         stability = 1.021 * second / 2 * (V + 2 / 3 * eta * n * cube + (eta * n) ** 2 * fourth)
         rare = 2 * self.magnitude if lam else 0.0  # noise beyond its reach
-        return nu * math.log(1 / s) / eta + stability + 3.75 * self.magnitude * eta * second * V + s * D * T + rare
+        start = self._epochs(eta * (stability + D * T)) * nu * math.log(1 / s) / eta
+        return start + stability + 3.75 * self.magnitude * eta * second * V + s * D * T + rare
+
+    def _epochs(self, spent: float) -> float:
+        """The mean number of epochs at most, where E sum of omega(d) + eta D T is spent."""
+        within = FAR / 2 - self.decision_set.nu * math.log(2)
+        return 1 + spent / within if within > 0 else math.inf
 
     @property
     def uncapped_bound(self) -> float:
@@ -218,16 +237,24 @@ class SCRiBLe(Bandit):
         assert self._drawn is not None
         displacement, measure, _ = self._drawn
         linear = _moved(at.linear, along, measure)
-        if self.leading:
-            near = _norm(linear, linear) <= FAR
-            if not near.all():
-                return self._pushed(at, np.where(near[:, None], along, 0.0))
-        elif not blas.ddot(linear, linear) <= FAR**2:
-            return self._pushed(at, 0.0)
+        near = ((linear * linear).sum(axis=-1) if self.leading else blas.ddot(linear, linear)) <= FAR**2
+        if not np.all(near):  # the norm of the center is no longer than this one
+            linear, near = self._brought_near(linear)
         solution = at.factor.solve(measure) if self._chart.auxiliaries else displacement
         step = _moved(at.step, along, solution)
         left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
-        return at.z, linear, step, left
+        if np.all(near):
+            return at.z, linear, step, left
+        stays = np.asarray(near)[..., None]
+        z, linear, step = (np.where(stays, part, 0.0) for part in (at.z, linear, step))
+        return z, linear, step, np.where(near, left, 0.0)[()]
+
+    def _brought_near(self, linear: Array) -> tuple[Array, Any]:
+        """The same covectors on the tangent space without what is normal to it, and which of them are not too long."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            tangential = self._chart.tangential(linear)
+            square = (tangential * self._center.solve(tangential)).sum(axis=-1)
+        return tangential, square <= FAR**2
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -1,15 +1,10 @@
 """The rates of lazy exponential weights: how often an action is redrawn, what that costs, and what is then proved.
 
 In K = ceil(T/B) batches an action is kept with probability (1 - p) exp(-eta C), C what it cost in the batch, or drawn
-anew from softmax(-eta L), L all costs so far, at most S times. If one person moves the costs of an action by dk and the
-difference of two actions' costs by R, in one batch,
-
-    pure        epsilon = max(eta dk, ln(1 + (1 - p)(1 - e^(-eta dk))/p)) + eta R S,
-    approximate rho = (the first term)^2/2 + S (eta R)^2/8, see `Selection.price`,
-
-k times as much (k^2 for rho) for a person in k rounds: the coins of other batches have the same law given what was
-seen, that of the batch itself has the first term, and the log-ratios of each redraw after it lie in an interval of
-length eta R.
+anew from softmax(-eta L), L all costs so far, at most S times. One person moves the costs of an action by dk and the
+difference of two actions' costs by R, in one batch. The coins of other batches have the same law given what was seen,
+that of the batch itself moves as `coin_cost` says, and the log-ratios of each redraw after it lie in an interval of
+length eta R; `choices_cost` adds them up. For a person in k rounds it is k times as much, and k^2 times for rho.
 
 Regret. Without the limit S the action of a batch has the law softmax(-eta L) exactly: P(j stays or comes) = (1 - p)
 q(j) e^(-eta C(j)) + (1 - (1 - p) W) q'(j), W = E_q e^(-eta C) and q(j) e^(-eta C(j)) = W q'(j). The coins show a
@@ -27,6 +22,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dpcvx.arrays import Array
+from dpcvx.privacy.choice_grounds import choices_cost, coin_cost
 from dpcvx.privacy.gaussian_calibration import zcdp_rho
 
 _SLIP = 1 + 1e-12  # claims are never too small by rounding
@@ -77,17 +73,11 @@ class Lazy:
         """The zero-concentrated privacy behind (epsilon, delta); None where that is pure."""
         return zcdp_rho(self.epsilon, self.delta) if self.delta else None
 
-    def first(self, eta: float, chance: float) -> float:
-        """What the coin of one batch tells about one round."""
-        x = eta * self.moved
-        return max(x, math.log1p((1 - chance) / chance * -math.expm1(-x))) * _SLIP
-
     def spent(self, rates: Rates) -> tuple[float, float | None]:
         """What the rates cost one person: epsilon, or rho."""
-        coin, redraw = self.first(rates.eta, rates.chance), rates.eta * self.apart * _SLIP
-        if not self.delta:
-            return self.people * (coin + redraw * rates.redraws) * _SLIP, None
-        return 0.0, self.people**2 * (coin**2 / 2 + rates.redraws * redraw**2 / 8) * _SLIP
+        moved, apart = rates.eta * self.moved, rates.eta * self.apart
+        cost = choices_cost(moved, apart, rates.chance, rates.redraws, bool(self.delta))
+        return (0.0, self.people**2 * cost) if self.delta else (self.people * cost, None)
 
     def bound(self, rates: Rates) -> float:
         """The proved bound of the expected regret."""
@@ -113,7 +103,7 @@ class Lazy:
 
     def share(self, rates: Rates) -> float:
         """Of the budget, which the coin has."""
-        return self.first(rates.eta, rates.chance) / self.budget
+        return coin_cost(rates.eta * self.moved, rates.chance) / self.budget
 
     def best(self, etas: Array, batches: Array, shares: Array) -> Rates:
         """The best of a grid; `shares` are of the budget, for the coin."""

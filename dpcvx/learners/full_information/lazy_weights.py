@@ -9,9 +9,7 @@ Against losses fixed in advance. Once all redraws are used up the action never c
 """
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -19,139 +17,24 @@ import numpy as np
 
 from dpcvx.actions import ActionFamily
 from dpcvx.actions.listed import Listed
-from dpcvx.actions.weights import drawn
 from dpcvx.arguments import positive, share, whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import HorizonError, ProtocolError
 from dpcvx.learners.bandits.action_set import action_set
+from dpcvx.learners.full_information.lazy_costs import Costs, FamilyCosts, ListedCosts, SecureDraws
+from dpcvx.learners.full_information.lazy_reach import choice_grounds, clipped_values, cost_grid, own_distances
 from dpcvx.learners.full_information.lazy_tuning import Lazy
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
+from dpcvx.privacy.choice_grounds import in_units
 from dpcvx.privacy.clipping import Clipping
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.noise import own_generator
-from dpcvx.privacy.noise.drawing import select, toss
-from dpcvx.privacy.secret import Secret
-from dpcvx.privacy.sensitivity import Grid
 from dpcvx.sets import DecisionSet, LossSet
-from dpcvx.sets.sizes import Sizes, sizes_of
-from dpcvx.storage.process import ProcessGuard
+from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
-
-_OUTWARD = 1 + 1e-9  # of certified sizes
-_HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))
-_FINE = 2.0**-24  # the grid, relative to what one person moves
-
-
-class Costs(ABC):
-    """How the costs of actions are added up and drawn from.
-
-    Args:
-        family: of actions.
-        low, width: costs are <loss, action> - low, between 0 and width.
-    """
-
-    def __init__(self, family: ActionFamily, low: float, width: float) -> None:
-        self.family, self.low, self.width = family, low, width
-
-    @abstractmethod
-    def start(self) -> Array:
-        """Before any loss."""
-
-    @abstractmethod
-    def of(self, losses: Array) -> Array:
-        """What is added up of losses (..., N)."""
-
-    @abstractmethod
-    def own(self, costs: Array, chosen: Array) -> Any:
-        """What the chosen actions cost, (...), of what was added up."""
-
-    @abstractmethod
-    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
-        """Actions drawn with probability proportional to exp(-eta cost), by a simulation."""
-
-    @abstractmethod
-    def actions(self, chosen: Array) -> Array:
-        """The vectors of chosen actions."""
-
-
-class ListedCosts(Costs):
-    """Of every single action; whole units of a grid where there is one."""
-
-    family: Listed
-
-    def __init__(self, family: Listed, low: float, width: float, step: float | None) -> None:
-        super().__init__(family, low, width)
-        self.step = step
-
-    @property
-    def most(self) -> int:
-        """The largest cost in whole units."""
-        assert self.step is not None
-        return math.ceil(self.width / self.step)
-
-    def start(self) -> Array:
-        return np.zeros(self.family.count, dtype=float if self.step is None else np.int64)
-
-    def of(self, losses: Array) -> Array:
-        costs = self.family.scores(losses) - self.low
-        if self.step is None:
-            return np.clip(costs, 0.0, self.width)
-        return np.clip(np.rint(costs / self.step), 0, self.most).astype(np.int64)
-
-    def own(self, costs: Array, chosen: Array) -> Any:
-        return np.take_along_axis(np.broadcast_to(costs, (*chosen.shape, costs.shape[-1])), chosen[..., None], -1)[
-            ..., 0
-        ]
-
-    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
-        weights = np.exp(eta * (costs.min(axis=-1, keepdims=True) - costs))
-        return drawn(np.broadcast_to(weights, (*leading, weights.shape[-1])), rng)
-
-    def actions(self, chosen: Array) -> Array:
-        return self.family.actions(chosen)
-
-
-class FamilyCosts(Costs):
-    """Of each entry, for families that are too large to be listed; in simulation."""
-
-    def start(self) -> Array:
-        return np.zeros(self.family.size)
-
-    def of(self, losses: Array) -> Array:
-        return losses
-
-    def own(self, costs: Array, chosen: Array) -> Any:
-        return np.vecdot(costs, chosen)
-
-    def draw(self, costs: Array, eta: float, rng: np.random.Generator, leading: tuple[int, ...]) -> Array:
-        return self.family.sample(np.broadcast_to(eta * costs, (*leading, costs.shape[-1])), rng)
-
-    def actions(self, chosen: Array) -> Array:
-        return chosen
-
-
-class SecureDraws(Secret):
-    """Exact coins and draws: the one place where losses become actions. It belongs to one process."""
-
-    described = "source of secure draws"
-
-    def __init__(self, scale: float, chance: float) -> None:
-        self.scale, self._share = scale, 1 - Fraction(chance)
-        self._guard = ProcessGuard()
-
-    def check_process(self) -> None:
-        self._guard.check()
-
-    def keeps(self, cost: int) -> bool:
-        """A coin that shows True with probability (1 - p) exp(-cost/scale)."""
-        return toss(cost, self.scale, self._share)
-
-    def redraw(self, costs: Array) -> int:
-        """The number of an action, drawn with probability proportional to exp(-cost/scale)."""
-        return select(costs.tolist(), self.scale)
 
 
 class Turn(NamedTuple):
@@ -224,8 +107,8 @@ class LazyWeights(Player):
                 f"LazyWeights draws exactly from lists of actions only, and the {decision_set.name} has about "
                 f"e^{family.log_count:.3g} of them. Give a seed for a simulation, or use FTRL or FTPL."
             )
-        low, high = _values(self.sizes, self.clipping)
-        moved, apart = _moves(self.sizes, self.clipping.neighbours, high - low)
+        low, high = clipped_values(self.sizes, self.clipping)
+        moved, apart = own_distances(self.sizes, self.clipping, high - low)
         self._game, self._costs = self._planned(family, low, high - low, moved, apart)
         self.rates = self._game.rates()
         self._draws = SecureDraws(self._secure_scale(), self.rates.chance) if self._noise is None else None
@@ -247,12 +130,11 @@ class LazyWeights(Player):
                 return simulated, ListedCosts(family, low, width, None)
             return simulated, FamilyCosts(family, low, width)
         assert isinstance(family, Listed)
-        grid = _grid(width, moved, self.horizon)
-        listed = ListedCosts(family, low, width, grid.step)
-        units = min(listed.most, math.floor(moved * _OUTWARD / grid.step) + 2) if moved else 0
-        between = min(2 * units, math.floor(apart * _OUTWARD / grid.step) + 3) if moved else 0
-        step = grid.step
-        return game(width=listed.most * step, moved=units * step, apart=between * step), listed
+        step = cost_grid(width, moved, self.horizon).step
+        listed = ListedCosts(family, low, width, step)
+        most = listed.most * step
+        moved, apart = in_units(moved, apart, step, most)
+        return game(width=most, moved=moved, apart=apart), listed
 
     def _secure_scale(self) -> float:
         """1/eta in units of the grid, rounded up, and the rates that go with it."""
@@ -385,6 +267,7 @@ class LazyWeights(Player):
             ),
             sampler="vector" if self._noise is None else "numpy",
             change=relation.declaration,
+            grounds=choice_grounds(self.sizes, self.clipping, self._game, rates, step),
         )
         if self.lineage is not None and self.lineage.rollbacks:
             return made.after_rollbacks(self.lineage.rollbacks)
@@ -419,36 +302,3 @@ class LazyWeights(Player):
 
     def __repr__(self) -> str:
         return f"LazyWeights({self.decision_set.name}, round {self.rounds} of {self.horizon})"
-
-
-def _values(sizes: Sizes, clipping: Clipping) -> tuple[float, float]:
-    """Between which numbers <loss, action> lies for clipped losses."""
-    low, high = sizes.box_values if clipping.by_entry else sizes.values
-    return (min(low, 0.0), max(high, 0.0)) if clipping.neighbours.to_zero else (low, high)
-
-
-def _moves(sizes: Sizes, relation: Neighbours, width: float) -> tuple[float, float]:
-    """How far one person moves the cost of one action in a round, and the difference of two: dk and R."""
-    Y = sizes.loss_set
-    if relation.to_zero:
-        return min(sizes.magnitude, width), sizes.variation
-    # clipping leaves of each entry of a change a part of the same sign, which need not be the same part of all
-    moved = min(float(relation.change(Y, p)) * sizes.used_radius(q) for p, q in _HOLDER)
-    apart = min(float(relation.change(Y, p)) * sizes.used_diameter(q) for p, q in _HOLDER)
-    if not relation.declared_change:
-        moved = min(moved, sizes.feedback_range)
-    moved = min(moved, width)
-    return moved, min(apart, 2 * moved)
-
-
-def _grid(width: float, moved: float, horizon: int) -> Grid:
-    """A grid fine against what one person moves, on which all sums are 64-bit integers."""
-    if not moved:
-        moved = width or 1.0
-    exponent = math.ceil(math.log2(max(moved * _FINE, width * horizon * 2.0**-58)))
-    if 2.0**exponent * 8 > moved:
-        raise OverflowError(
-            f"Sums of {horizon} costs up to {width:.3g}, of which one person moves {moved:.3g}, do not fit into 64-bit "
-            "integers on any useful grid; shorten the horizon, or declare a larger change."
-        )
-    return Grid(exponent)

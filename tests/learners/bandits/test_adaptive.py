@@ -115,6 +115,39 @@ def test_what_was_paid_is_stated_at_the_end_by_the_middle_setting_alone():
     assert learner.paid > 0
 
 
+@pytest.mark.parametrize("seed", [None, 5])
+def test_a_private_bandit_adds_its_batches_and_the_one_that_was_not_released(seed):
+    X, Y, T = ds.simplex(3), box_losses(3), 50
+    private = PrivateBandit(AdaptiveBandit(X, Y, T, setting="middle", seed=0), 1.0, batch=4, seed=seed)
+    for _ in range(T):
+        assert private.paid is None
+        private.update(float(private.act()[0]))
+    inner = private._learner
+    assert inner.rounds == 12 and inner.paid is None and private.paid > 50
+    error = private.certificate.grid / 2 if seed is None else 0.0
+    assert private.paid == pytest.approx(4 * inner.paid_with(error) + 2 * private.sizes.variation)
+    assert inner.paid_with(1.0) > inner.paid_with(0.0) + 12
+    recipe = PrivateBandit(AdaptiveBandit(X, Y, T, seed=0), 1.0, seed=seed)
+    for _ in range(T):
+        recipe.update(float(recipe.act()[0]))
+    assert recipe.paid is None
+
+
+def test_the_mean_of_what_was_paid_is_above_the_mean_regret_and_a_twentieth_is_not():
+    """200 private runs on a game with a gap; 6 standard errors: a false alarm is less likely than 1e-8."""
+    X, Y, T, R = ds.simplex(4), box_losses(4, 0.0, 1.0), 1000, 200
+    private = PrivateBandit(AdaptiveBandit(X, Y, T, setting="middle").simulated(R, 1), 1.0, seed=2)
+    loss, incurred = np.array([0.2, 0.8, 0.8, 0.8]), np.zeros(R)
+    for _ in range(T):
+        values = private.act() @ loss
+        incurred += values
+        private.update(values)
+    regret, paid = incurred - 0.2 * T, private.paid
+    error = 6 * np.hypot(regret.std(), paid.std()) / np.sqrt(R)
+    assert regret.mean() <= paid.mean() + error
+    assert regret.mean() > paid.mean() / 20 + error
+
+
 def played(make, losses, epsilon, replicas=8):
     learner = make(len(losses)).simulated(replicas, 1)
     playing = learner if epsilon is None else PrivateBandit(learner, epsilon, seed=2)

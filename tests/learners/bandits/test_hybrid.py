@@ -11,7 +11,8 @@ from scipy.integrate import quad
 import decision_sets as ds
 from dpcvx import DecisionSet, HybridBandit, PrivateBandit, check_learner
 from dpcvx.actions import Simplices
-from dpcvx.learners.bandits.hybrid import Game, balanced
+from dpcvx.learners.bandits.entropy_and_barrier import balanced, rebalanced
+from dpcvx.learners.bandits.hybrid import Game
 
 
 @pytest.mark.parametrize("arms", [2, 3, 10, 1000])
@@ -29,6 +30,24 @@ def test_probabilities_solve_the_normal_equation(arms, beta, spread):
         right = mu[:, None] - scores
         left = np.log(np.where(seen, p, 1.0)) - beta / np.where(seen, p, 1.0)
         assert np.allclose(left[seen], right[seen], rtol=1e-8, atol=1e-7)
+
+
+@pytest.mark.parametrize("arms", [2, 10, 300])
+@pytest.mark.parametrize("beta", [1e-9, 1e-3, 0.5, 40.0])
+@pytest.mark.parametrize("moved", [0.0, 1e-3, 1.0, -1.0, 50.0, -50.0, 1e200])
+def test_probabilities_that_are_near_lead_to_the_same_ones(arms, beta, moved):
+    rng = np.random.default_rng(0)
+    scores = 3 * rng.exponential(size=(5, arms))
+    p, mu = balanced(beta, scores, np.zeros(5))
+    after = scores.copy()
+    after[np.arange(5), [0, 1, 0, 1, 0]] += moved * (1 if abs(moved) > 1e100 else beta + 1 / arms)
+    after -= after.min(axis=-1, keepdims=True)
+    expected, _ = balanced(beta, after, np.zeros(5))
+    found, _ = rebalanced(beta, after, mu, p)
+    assert np.allclose(found, expected, rtol=1e-6, atol=1e-12) and np.allclose(found.sum(axis=-1), 1, atol=1e-12)
+    wider = np.pad(np.array([[True] * arms] * 5), ((0, 0), (0, 2)))
+    fewer, _ = rebalanced(beta, np.pad(after, ((0, 0), (0, 2))), mu, np.pad(p, ((0, 0), (0, 2))), wider)
+    assert np.allclose(fewer[:, :arms], expected, rtol=1e-6, atol=1e-12) and not fewer[:, arms:].any()
 
 
 def test_probabilities_minimise_the_regularised_cost_on_every_group():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import cvxpy as cp
 import networkx as nx
@@ -13,6 +14,7 @@ from scipy.stats import binom
 import decision_sets as ds
 from dpcvx import Change, LazyWeights, check_learner, couple
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
+from dpcvx.privacy.choice_grounds import ChoiceGrounds, choices_cost
 
 
 def game(T=64, N=4, width=1.0, moved=1.0, apart=2.0, epsilon=1.0, delta=0.0, people=1):
@@ -79,6 +81,84 @@ def test_without_the_larger_one_of_two_terms_the_claim_would_be_false():
     assert worst(rates, 2, 3, zero_out=True) > formula
     half = game(moved=1.0, apart=0.5).spent(rates)[0]  # and half of what a redraw costs
     assert worst(rates, 2, 3) > half
+
+
+def grounds(rates, moved, apart, delta=0.0, **sizes):
+    one = {"replaced": (1.0, 2.0), "zeroed": (1.0, 1.0), "radii": (1.0, 1.0, 1.0), "diameters": (1.0, 2**0.5, 2.0)}
+    return ChoiceGrounds(
+        own="zero-out",
+        shape=(2,),
+        lower=(0.0, 0.0),
+        upper=(1.0, 1.0),
+        by_entry=True,
+        rate=rates.eta,
+        chance=rates.chance,
+        redraws=rates.redraws,
+        step=0.0,
+        most=1.0,
+        claimed=choices_cost(rates.eta * moved, rates.eta * apart, rates.chance, rates.redraws, bool(delta)),
+        concentrated=bool(delta),
+        **one | sizes,
+    )
+
+
+@pytest.mark.parametrize("rates", [Rates(0.5, 1, 0.3, 2), Rates(1.0, 1, 0.5, 1), Rates(3.0, 1, 0.1, 2)])
+def test_other_neighbours_cost_what_exhaustive_transcripts_say(rates):
+    """Made for "zero-out", asked for "replace": by all transcripts, and the own claim would not be enough."""
+    found = grounds(rates, 1.0, 1.0)
+    asked = found.claimed * found.ratio("replace")
+    assert found.claimed < worst(rates, 2, 3) <= asked * (1 + 1e-12)
+    assert found.ratio("zero-out") == pytest.approx(1, abs=1e-11)
+    d = cp.Variable(2)
+    small = Change(d, [cp.norm1(d) <= 0.25])
+    streams = [np.array(rows) for rows in itertools.product([(0.0, 0.5), (0.5, 0.25), (0.75, 0.75)], repeat=3)]
+    paid = 0.0
+    for stream, k, entry in itertools.product(streams, range(2), range(2)):
+        other = stream.copy()
+        other[k, entry] += 0.25
+        ours, theirs = transcripts(stream, rates, 2), transcripts(other, rates, 2)
+        paid = max(paid, *(abs(math.log(ours[s] / theirs[s])) for s in ours))
+    claim = found.claimed * found.ratio(small)
+    assert claim / 3 < paid <= claim < found.claimed
+    nearest = replace(found, by_entry=False)
+    assert nearest.ratio(small) == nearest.ratio("replace")  # going to the nearest point may stretch it
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("seed", [None, 1])
+def test_the_certificate_says_what_other_neighbours_cost(delta, seed):
+    d = cp.Variable(3)
+    small, smaller = Change(d, [cp.norm1(d) <= 0.02]), Change(d, [cp.norm1(d) <= 0.01])
+    made = [learner(relation, delta, seed=seed).certificate for relation in ("replace", "zero-out", small)]
+    for own, certificate in zip(("replace", "zero-out", small), made, strict=True):
+        costs = [certificate.epsilon_for(one) for one in ("replace", "zero-out", small, smaller)]
+        assert costs[0] >= costs[1] > costs[2] > costs[3] > 0
+        assert certificate.epsilon_for(own) == certificate.epsilon == 1.0
+        again = type(certificate).from_json(certificate.to_json())
+        assert again == certificate and again.epsilon_for(smaller) == costs[3]
+    assert made[2].epsilon_for("replace") > 20 and made[1].epsilon_for("replace") < 2.1
+    assert made[2].group(2).epsilon_for("replace") >= 1.9 * made[2].epsilon_for("replace")
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_couplings_of_other_neighbours_cost_no_more_than_that(delta):
+    """Made for "zero-out" and coupled on streams of which one round is replaced: priced by the exact laws."""
+
+    class Told(LazyWeights):
+        @property
+        def certificate(self):
+            one = super().certificate
+            return replace(one, neighbours="replace", epsilon=one.epsilon_for("replace"), rho=one.rho and 16 * one.rho)
+
+    first = np.random.default_rng(0).random((40, 3))
+    for at in (0, 11):
+        second = first.copy()
+        second[at] = 1 - np.rint(first[at])
+
+        def told():
+            return Told(ds.simplex(3), box_losses(3, 0.0, 1.0), 40, 1.0, delta, neighbours="zero-out")
+
+        assert couple(told, first, second).holds
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
