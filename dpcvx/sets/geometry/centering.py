@@ -16,7 +16,7 @@ from dpcvx.errors import DegenerateSetError, ThinSetWarning
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
 from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
-from dpcvx.sets.geometry.charts import Chart, charts_of
+from dpcvx.sets.geometry.charts import Chart, Factorisation, charts_of, weigh_coinciding
 from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
@@ -37,13 +37,20 @@ class Centered:
     notes: tuple[str, ...] = ()  # on the faces to which it was reduced
 
 
-def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> Centered:
+def find_center(
+    conic: ConicSet,
+    names: Sequence[str],
+    variable_name: str,
+    shape: tuple[int, ...],
+    factorisation: Factorisation | None = None,
+) -> Centered:
     """Reduce the set, find a strict point, reduce again, until Newton's method reaches the analytic center.
 
     Args:
         conic: the set after presolve.
         names: the user's constraints in words, the attributes of the variable last.
         variable_name, shape: of the user's variable.
+        factorisation: who factorises sparse matrices.
 
     Raises:
         EmptySetError, DegenerateSetError, UnboundedSetError: the sentence that says why there is no center.
@@ -59,8 +66,8 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
                 conic = presolve(smaller, names)
                 continue
             v = _inner(deepest, names)
-        conic = fold_on_hull(conic, v)
-        chart = analytic_center(charts_of(conic), v)
+        conic = weigh_coinciding(conic, v) or fold_on_hull(conic, v)
+        chart = analytic_center(charts_of(conic, factorisation), v)
         if chart is not None and not chart.dim:
             point = single_point(conic, chart.x0)
             return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
