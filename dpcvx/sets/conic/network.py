@@ -95,7 +95,7 @@ class Network:
 
     @cached_property
     def _groups(self) -> list[tuple[Array, Array, Array]]:
-        """For each level from the last to the first its live edges by tail, the first edge of each tail, and the tails."""
+        """For each level, the last one first, its live edges by tail, the first edge of each tail, and the tails."""
         assert self._levels is not None
         live = np.flatnonzero(self.live)
         order = live[np.lexsort((self.tails[live], self._levels[self.tails[live]]))]

@@ -8,6 +8,7 @@ is its own certificate: along a recession direction d any barrier falls at least
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dpcvx.errors import DegenerateSetError, ThinSetWarning
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
 from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
-from dpcvx.sets.geometry.charts import Chart, Factorisation, charts_of, weigh_coinciding
+from dpcvx.sets.geometry.charts import Chart, Factorisation, SparseChart, charts_of, weigh_coinciding
 from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
@@ -66,8 +67,13 @@ def find_center(
                 conic = presolve(smaller, names)
                 continue
             v = _inner(deepest, names)
-        conic = weigh_coinciding(conic, v) or fold_on_hull(conic, v)
-        chart = analytic_center(charts_of(conic, factorisation), v)
+        weighed = weigh_coinciding(conic, v, factorisation)
+        if weighed is None:
+            conic = fold_on_hull(conic, v)
+            chart = analytic_center(charts_of(conic), v)
+        else:
+            conic = weighed[0]
+            chart = analytic_center(partial(SparseChart, *weighed), v)
         if chart is not None and not chart.dim:
             point = single_point(conic, chart.x0)
             return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
@@ -128,7 +134,7 @@ def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | Non
             return None
         if not np.isfinite(found.z).all():
             return None
-        if found.decrement < 1e-6 and np.abs(found.z).max(initial=0.0) < 1e-6:
+        if found.decrement < 1e-6 and np.abs(found.z).max(initial=0.0) < chart.centered:
             return chart
         if np.abs(found.z).max(initial=0.0) > 1e9:
             return None

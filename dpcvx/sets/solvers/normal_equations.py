@@ -3,8 +3,11 @@
 The entries of the upper triangle of E W E' are linear in W, so they come from one product with a fixed sparse matrix.
 """
 
+import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from copy import copy
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import qdldl
@@ -12,7 +15,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 from dpcvx.sets.solvers.spares import Spares
-from dpcvx.sets.sparse_rows import row_norms, row_sizes
+from dpcvx.sets.sparse_rows import Times, row_norms
 
 MOST_PRODUCTS = 20_000_000  # of two entries of one column of E, summed over the columns
 _SHIFT = 1e-13  # added to the diagonal where rows may depend on each other
@@ -37,10 +40,16 @@ class Qdldl:
     """L D L' by QDLDL, ordered by AMD."""
 
     def __init__(self, upper: sparse.csc_array) -> None:
-        self._solver = qdldl.Solver(upper, upper=True)
+        try:
+            self._solver = qdldl.Solver(upper, upper=True)
+        except RuntimeError as error:
+            raise np.linalg.LinAlgError(f"QDLDL: {error}") from error
 
     def refactor(self, upper: sparse.csc_array) -> None:
-        self._solver.update(upper, upper=True)
+        try:
+            self._solver.update(upper, upper=True)
+        except RuntimeError as error:
+            raise np.linalg.LinAlgError(f"QDLDL: {error}") from error
 
     def solve(self, right: Array) -> Array:
         return np.asarray(self._solver.solve(right))
@@ -60,44 +69,68 @@ class NormalEquations:
     """
 
     def __init__(self, E: sparse.csr_array, factorisation: Factorisation | None = None) -> None:
-        self.E = sparse.csr_array(E)
-        self.transposed = sparse.csr_array(self.E.T)
         self._factorisation: Factorisation = factorisation or Qdldl
-        self._pattern, self._fill = _products(self.E)
-        self._idle: Spares[Factorised] | None = None
+        self._pattern, fill = _products(E)
+        self._idle: Spares[_Matrix] = Spares()
+        self._set_rows(sparse.csr_array(E), fill)
+
+    def _set_rows(self, E: sparse.csr_array, fill: sparse.csr_array) -> None:
+        self.E, self.transposed = E, sparse.csr_array(E.T)
+        self.rows, self.columns, self._fill = Times(E), Times(self.transposed), Times(fill)  # of one vector
+
+    def scaled(self, unit: Array) -> "NormalEquations":
+        """The same for E with its columns multiplied by units; what was analysed is shared."""
+        other = copy(self)
+        by = sparse.diags_array(unit)
+        other._set_rows(sparse.csr_array(self.E @ by), sparse.csr_array(self._fill.M @ by @ by))
+        return other
 
     def upper(self, weights: Array) -> sparse.csc_array:
         """The upper triangle of E W E'."""
-        at = self._pattern
-        matrix = sparse.csc_array(at)  # shares the pattern
-        matrix.data = self._fill @ weights
+        matrix = sparse.csc_array(self._pattern)  # shares the pattern
+        matrix.data = self._fill(weights)
         return matrix
 
     def factorise(self, weights: Array) -> "Lease":
-        """E W E' factorised for positive weights."""
-        upper = self.upper(weights)
-        if not np.isfinite(upper.data).all():
+        """E W E' factorised for positive weights.
+
+        Raises:
+            np.linalg.LinAlgError: where they are not, or too far apart.
+        """
+        values = self._fill(weights)
+        if not math.isfinite(values.sum()):
             raise np.linalg.LinAlgError("the weights of the normal equations are not finite")
-        if self._idle is None:
-            self._idle = Spares(self._factorisation(upper))
-        solver = self._idle.take(lambda: self._factorisation(upper))
-        solver.refactor(upper)
-        return Lease(solver, self._idle)
+        matrix = self._idle.take(lambda: self._set_up(values))
+        matrix.upper.data = values
+        matrix.factorised.refactor(matrix.upper)
+        return Lease(matrix, self._idle)
+
+    def _set_up(self, values: Array) -> "_Matrix":
+        upper = sparse.csc_array(self._pattern)
+        upper.data = values
+        return _Matrix(upper, self._factorisation(upper))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the solvers, which are set up again where they are needed."""
-        return {**self.__dict__, "_idle": None}
+        return {**self.__dict__, "_idle": Spares()}
+
+
+class _Matrix(NamedTuple):
+    """The upper triangle of a matrix, whose numbers change, and what factorises it."""
+
+    upper: sparse.csc_array
+    factorised: Factorised
 
 
 class Lease:
     """A factorised matrix that is its holder's alone; what holds its numbers serves another matrix once it is gone."""
 
-    def __init__(self, solver: Factorised, idle: Spares[Factorised]) -> None:
-        self._solver, self._idle = solver, idle
-        self.solve = solver.solve
+    def __init__(self, matrix: _Matrix, idle: Spares[_Matrix]) -> None:
+        self._matrix, self._idle = matrix, idle
+        self.solve = matrix.factorised.solve
 
     def __del__(self) -> None:
-        self._idle.put_back(self._solver)
+        self._idle.put_back(self._matrix)
 
 
 def count_products(E: sparse.csr_array) -> int:
@@ -134,74 +167,53 @@ class Equalities:
 
     Attributes:
         kept: the numbers of independent rows that say as much as all of them.
-        dropped: the others.
-        unit: the kept rows, each of length 1.
+        system: the normal equations of these, each of length 1.
+
+    Raises:
+        np.linalg.LinAlgError: where rounding does not tell which rows depend on each other.
     """
 
-    def __init__(self, E: sparse.csr_array) -> None:
+    def __init__(self, E: sparse.csr_array, factorisation: Factorisation | None = None) -> None:
         norm = row_norms(E)
         rows = sparse.csr_array(sparse.diags_array(1 / np.where(norm > 0, norm, 1.0)) @ E)
-        self.kept, self.dropped = _independent(rows, norm > 0)
-        self.unit = sparse.csr_array(rows[self.kept])
-        self.scale = 1 / norm[self.kept]
-        self._system = NormalEquations(self.unit)
-        self._solver: Lease | None = None
+        present = np.flatnonzero(norm > 0)
+        small = _without_pivots(sparse.csr_array(rows[present]))
+        self.kept = np.delete(present, small)
+        self._scale = 1 / norm[self.kept]
+        self.system = NormalEquations(sparse.csr_array(rows[self.kept]), factorisation)
+        if len(small):
+            combined = np.random.default_rng(0).standard_normal(len(small)) @ rows[present[small]]
+            if not np.linalg.norm(self.tangential(combined)) <= _DEPENDENT * max(np.linalg.norm(combined), 1.0):
+                raise np.linalg.LinAlgError("rounding does not tell which equalities depend on each other")
 
     def tangential(self, d: Array) -> Array:
         """The part of a vector along which no row changes."""
         for _ in range(2):
-            d = d - self._normal(self.unit @ d)
+            d = d - self._normal(self.system.rows(d))
         return d
 
     def nearest(self, v: Array, e: Array) -> Array:
         """The solution that is nearest to v, for the right-hand sides e of all rows."""
-        right = e[self.kept] * self.scale
+        right = e[self.kept] * self._scale
         for _ in range(2):
-            v = v - self._normal(self.unit @ v - right)
+            v = v - self._normal(self.system.rows(v) - right)
         return v
 
     def _normal(self, missing: Array) -> Array:
         """The shortest vector along which the rows change so much."""
-        if not len(self.kept):
-            return np.zeros(self.unit.shape[1])
-        if self._solver is None:
-            self._solver = self._system.factorise(np.ones(self.unit.shape[1]))
-        return np.asarray(self._system.transposed @ self._solver.solve(missing))
+        return self.system.columns(self._plain.solve(missing))
+
+    @cached_property
+    def _plain(self) -> Lease:
+        return self.system.factorise(np.ones(self.system.E.shape[1]))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_solver": None}
+        return {key: value for key, value in self.__dict__.items() if key != "_plain"}
 
 
-def _independent(rows: sparse.csr_array, moving: Array) -> tuple[Array, Array]:
-    """Rows that span all of them, of length 1 or empty, and the others.
-
-    In L D L' of their products, shifted a little, a row that others express has hardly any pivot.
-
-    Raises:
-        np.linalg.LinAlgError: where rounding does not tell.
-    """
-    present = np.flatnonzero(moving)
-    if not len(present):
-        return present, np.arange(rows.shape[0])
-    some = sparse.csr_array(rows[present])
-    system = NormalEquations(some)
-    shifted = sparse.csc_array(system.upper(np.ones(rows.shape[1])) + _SHIFT * sparse.eye_array(len(present)))
-    pivots, order = Qdldl(shifted).pivots()
-    small = np.sort(order[pivots < _PIVOT])
-    kept = np.delete(np.arange(len(present)), small)
-    if len(small) and len(kept):
-        _check_dependent(sparse.csr_array(some[kept]), sparse.csr_array(some[small]))
-    numbers = present[kept]
-    return numbers, np.delete(np.arange(rows.shape[0]), numbers)
-
-
-def _check_dependent(kept: sparse.csr_array, others: sparse.csr_array) -> None:
-    """Raise where the kept rows do not express a random combination of the others."""
-    system = NormalEquations(kept)
-    solver = system.factorise(np.ones(kept.shape[1]))
-    combined = np.random.default_rng(0).standard_normal(others.shape[0]) @ others
-    left = combined
-    for _ in range(3):
-        left = left - system.transposed @ solver.solve(kept @ left)
-    if not np.linalg.norm(left) <= _DEPENDENT * max(np.linalg.norm(combined), float(row_sizes(others).max())):
-        raise np.linalg.LinAlgError("rounding does not tell which equalities depend on each other")
+def _without_pivots(rows: sparse.csr_array) -> Array:
+    """Which of the rows, all of length 1, hardly have a pivot in L D L' of their products: others express them."""
+    system = NormalEquations(rows)
+    shift = _SHIFT * sparse.eye_array(rows.shape[0])
+    pivots, order = Qdldl(sparse.csc_array(system.upper(np.ones(rows.shape[1])) + shift)).pivots()
+    return np.sort(order[pivots < _PIVOT])

@@ -37,7 +37,7 @@ from dpcvx.barriers import Product
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.solvers.normal_equations import Factorisation
 
-_SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
+SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
 
 
 class Factor(ABC):
@@ -86,6 +86,7 @@ class Chart(ABC):
     """Coordinates around one strictly feasible point."""
 
     name: str  # of the structure, in one word
+    centered = 1e-6  # how far, in coordinates z, the analytic center may be from that of the chart
     dim: int  # of the set
     width: int  # coordinates y
     auxiliaries: int  # coordinates u
@@ -189,7 +190,7 @@ class Chart(ABC):
         """
         if self.auxiliaries:
             return 1.0 if z.ndim == 1 else np.ones(z.shape[:-1])
-        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * _SAFE, 1.0)
+        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * SAFE, 1.0)
         return float(found) if z.ndim == 1 else found
 
     def moving(self) -> Array:

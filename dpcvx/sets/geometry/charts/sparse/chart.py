@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -10,13 +11,14 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
-from dpcvx.sets.geometry.charts.chart import Chart, Factor
+from dpcvx.sets.geometry.charts.chart import SAFE, Chart, Factor
 from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors, residual_norm
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure
 from dpcvx.sets.solvers.normal_equations import Factorisation, Lease, NormalEquations
-from dpcvx.sets.sparse_rows import column_squares, row_norms, rows_times
+from dpcvx.sets.sparse_rows import column_squares, rows_times
 
-_OFF = 1e-13  # what the equalities may miss, rows of length 1 in the units of the center, before a point is moved back
+_OFF = 1e-11  # what equalities of length 1 may miss before a point is moved back onto them
+_ALIKE = 1e-8  # relative change of slacks up to which a Hessian counts as the same
 _TANGENTS = 4  # random tangent vectors along which rows are compared
 
 
@@ -25,18 +27,17 @@ class SparseChart(Chart):
 
     name = "sparse"
     auxiliaries = 0
+    centered = 1e-9
 
     @classmethod
     def fit(
         cls, conic: ConicSet, factorisation: Factorisation | None = None
     ) -> "Callable[[Array], SparseChart] | None":
         """Sets with a `SparseStructure` fit."""
-        structure = SparseStructure.of(conic)
-        return None if structure is None else partial(cls, conic, structure, factorisation)
+        structure = SparseStructure.of(conic, factorisation)
+        return None if structure is None else partial(cls, conic, structure)
 
-    def __init__(
-        self, conic: ConicSet, structure: SparseStructure, factorisation: Factorisation | None, v0: Array
-    ) -> None:
+    def __init__(self, conic: ConicSet, structure: SparseStructure, v0: Array) -> None:
         self.structure = structure
         self.cones, self.P = conic.cones, conic.P
         self.width = conic.columns
@@ -47,8 +48,7 @@ class SparseChart(Chart):
         self.unit = 1 / np.sqrt(D)
         self._rate = structure.coefficient * self.unit[structure.column]  # by which slacks fall along z
         self._equal_weights = bool(np.all(structure.weights == 1))
-        rows = sparse.csr_array(structure.equalities.unit @ sparse.diags_array(self.unit))
-        self._system = NormalEquations(sparse.csr_array(sparse.diags_array(1 / row_norms(rows)) @ rows), factorisation)
+        self._system = structure.equalities.system.scaled(self.unit)
         self._squares = column_squares(conic.P)
         entries = np.diff(conic.P.indptr) == 1  # every x depends on at most one coordinate
         self._source = np.zeros(len(entries), dtype=int)
@@ -66,13 +66,20 @@ class SparseChart(Chart):
     def _factor(self, z: Array, accurate: bool) -> SparseFactor:
         """The factor at z, or where rounding has taken z off the equalities, at the point of them beside it."""
         found = self._factor_at(z, accurate)
-        off = self._system.E @ z
+        off = self._system.rows(z)
         if residual_norm(off) <= _OFF:
             return found
         moved = z - found.normal_step(off)
-        if not self.interior(moved):
+        slack, before = self.slack(moved), self.slack(z)
+        if not np.all(slack > 0):
             return found
-        return self._factor_at(moved, accurate)
+        if np.abs(slack / before - 1).max() > _ALIKE:
+            return self._factor_at(moved, accurate)
+        found.z, found.gradient = (
+            moved,
+            self.gradient_of(self.cones.gradient(slack)),
+        )  # the matrix is as good as the same
+        return found
 
     def _factor_at(self, z: Array, accurate: bool) -> SparseFactor:
         parts = self.structure
@@ -82,6 +89,13 @@ class SparseChart(Chart):
         if not parts.layers:
             D = D + parts.idle
         return SparseFactor(self._system, z, self._sum(weighted), D, accurate)
+
+    def curved(self, z: Array, curvature: Array) -> SparseFactor:
+        """The matrix G' diag(curvature) G in place of the Hessian, factorised, for slacks s0 - G z."""
+        D = self._sum(curvature * self._rate * self._rate)
+        if not self.structure.layers:
+            D = D + self.structure.idle
+        return SparseFactor(self._system, z, np.zeros(self.width), D, accurate=False)
 
     def _sum(self, values: Array) -> Array:
         """Sums over the rows of each coordinate."""
@@ -95,6 +109,12 @@ class SparseChart(Chart):
     def slack_step(self, dz: Array) -> Array:
         spread = dz if self.structure.layers == 1 else dz.take(self.structure.column, axis=-1)
         return np.asarray(spread * -self._rate)
+
+    def stretch(self, z: Array, dy: Array) -> Any:
+        if z.ndim > 1:
+            return super().stretch(z, dy)
+        steepest = float(np.abs(self.slack_step(dy) / self.slack(z)).max(initial=0.0))
+        return max(SAFE / max(steepest, 1e-300), 1.0)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
         return self._sum(slack_gradient * -self._rate)
@@ -133,9 +153,7 @@ class SparseChart(Chart):
     @cached_property
     def _in_x(self) -> tuple[NormalEquations, Lease]:
         """The normal equations in the units of x: with rows E P^+ and their products."""
-        unit = self.structure.equalities.unit
-        rows = sparse.csr_array(unit @ sparse.diags_array(1 / np.sqrt(self._squares)))
-        system = NormalEquations(sparse.csr_array(sparse.diags_array(1 / row_norms(rows)) @ rows))
+        system = self.structure.equalities.system.scaled(1 / np.sqrt(self._squares))
         return system, system.factorise(np.ones(self.width))
 
     def spread(self, covector: Array) -> Array:

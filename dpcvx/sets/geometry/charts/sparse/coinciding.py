@@ -11,31 +11,33 @@ Rows that are parallel on the hull are those that change alike along a few rando
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Nonnegative, Product
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.rows import keep_rows
-from dpcvx.sets.geometry.charts.sparse.structure import sparse_equalities
-from dpcvx.sets.solvers.normal_equations import NormalEquations
+from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure, sparse_equalities
+from dpcvx.sets.solvers.normal_equations import Factorisation, NormalEquations
 
 _TANGENTS = 4  # random vectors: two rows agree in all of them by accident with probability far below 1e-20
 _CONSTANT = 1e-10  # change of a row, relative to its slack, below which it counts as none
 _ALIKE = 1e-8  # relative difference up to which two changes are the same
 
 
-def weigh_coinciding(conic: ConicSet, v: Array) -> ConicSet | None:
-    """The set with a weight for each inequality; None where the sparse chart does not fit it.
+def weigh_coinciding(
+    conic: ConicSet, v: Array, factorisation: Factorisation | None = None
+) -> tuple[ConicSet, SparseStructure] | None:
+    """The set with a weight for each inequality, and its structure; None where the sparse chart does not fit it.
 
     Args:
         conic: the set.
         v: a strictly feasible lifted point.
+        factorisation: who factorises sparse matrices.
     """
-    equalities = sparse_equalities(conic)
+    equalities = sparse_equalities(conic, factorisation)
     if equalities is None or not len(conic.b):
         return None
-    changes = _changes(conic, equalities.unit, v)
+    changes = _changes(conic, equalities.system, v)
     constant, side = sides(changes)
     size = np.linalg.norm(changes, axis=1)
     room = 1 / np.where(constant, 1.0, size)  # changes are relative to the slack
@@ -51,21 +53,22 @@ def weigh_coinciding(conic: ConicSet, v: Array) -> ConicSet | None:
     moving[conic.A[~constant].indices] = True
     if np.any(moving & ~bounded):
         return None
-    return replace(kept, cones=Product([Nonnegative(len(kept.b), 1 / count[side[keep]])]))
+    weighed = replace(kept, cones=Product([Nonnegative(len(kept.b), 1 / count[side[keep]])]))
+    return weighed, SparseStructure(weighed, equalities)
 
 
-def _changes(conic: ConicSet, E: sparse.csr_array, v: Array) -> Array:
+def _changes(conic: ConicSet, equalities: NormalEquations, v: Array) -> Array:
     """The relative changes of the slacks along random tangent vectors, (rows, vectors)."""
     slack = conic.slack(v)
     rate = conic.A.data / slack
     D = np.bincount(conic.A.indices, rate * rate, conic.columns)
     D[D == 0] = 1.0
     root = 1 / np.sqrt(D)
-    system = NormalEquations(sparse.csr_array(E @ sparse.diags_array(root)))
+    system = equalities.scaled(root)
     solver = system.factorise(np.ones(len(D)))
     u = np.random.default_rng(0).standard_normal((_TANGENTS, len(D)))
     for _ in range(3):
-        u = np.array([one - system.transposed @ solver.solve(system.E @ one) for one in u])
+        u = np.array([one - system.columns(solver.solve(system.rows(one))) for one in u])
     return np.asarray((u * root)[:, conic.A.indices] * rate).T
 
 

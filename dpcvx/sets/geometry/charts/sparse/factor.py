@@ -41,14 +41,14 @@ class SparseFactor(Factor):
         if g.ndim > 1:
             return _each(self.solve, g)
         d = self._W * g
-        d -= self._W * (self._system.transposed @ self._numeric.solve(self._system.E @ d))
+        d -= self._W * (self._system.columns(self._numeric.solve(self._system.rows(d))))
         if self._accurate:
-            d -= self.normal_step(self._system.E @ d)
+            d -= self.normal_step(self._system.rows(d))
         return d
 
     def normal_step(self, change: Array) -> Array:
         """The displacement, shortest in the local norm, along which the equalities change so much."""
-        return np.asarray(self._W * (self._system.transposed @ self._numeric.solve(change)))
+        return np.asarray(self._W * (self._system.columns(self._numeric.solve(change))))
 
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
@@ -64,8 +64,8 @@ class SparseFactor(Factor):
 
     def _straightened(self, n: Array) -> Array:
         """The part of n in the straightened tangent space."""
-        y = self._numeric.solve(self._system.E @ (n * self._root))
-        return np.asarray(n - self._root * (self._system.transposed @ y))
+        y = self._numeric.solve(self._system.rows(n * self._root))
+        return np.asarray(n - self._root * self._system.columns(y))
 
     @cached_property
     def _isometry(self) -> Array:

@@ -7,7 +7,7 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts.diagonal.structure import FEW
-from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, count_products
+from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, Factorisation, count_products
 
 WORTH = 80  # coordinates from which on the chart is faster than the dense one
 
@@ -34,13 +34,13 @@ class SparseStructure:
         self.equalities = equalities
 
     @staticmethod
-    def of(conic: ConicSet) -> "SparseStructure | None":
+    def of(conic: ConicSet, factorisation: Factorisation | None = None) -> "SparseStructure | None":
         """The structure of a conic set, or None where it has another one."""
-        equalities = sparse_equalities(conic)
+        equalities = sparse_equalities(conic, factorisation)
         return None if equalities is None else SparseStructure(conic, equalities)
 
 
-def sparse_equalities(conic: ConicSet) -> Equalities | None:
+def sparse_equalities(conic: ConicSet, factorisation: Factorisation | None) -> Equalities | None:
     """The equalities of a set whose inequalities have one entry each and that is large enough; None for other sets."""
     if conic.columns < WORTH or conic.E.shape[0] <= FEW or not conic.is_polyhedral:
         return None
@@ -51,7 +51,7 @@ def sparse_equalities(conic: ConicSet) -> Equalities | None:
     if count_products(E) > MOST_PRODUCTS:
         return None
     try:
-        return Equalities(E)
+        return Equalities(E, factorisation)
     except np.linalg.LinAlgError:
         return None
 
