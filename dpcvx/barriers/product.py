@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers.cone import Cone, Face
+from dpcvx.barriers.nonnegative import Nonnegative
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class Product:
     def is_symmetric(self) -> bool:
         """Whether every cone is symmetric: self-dual, with a unit."""
         return all(cone.symmetric for cone in self.cones)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some rows count for less than one."""
+        return any(isinstance(cone, Nonnegative) and cone.weights is not None for cone in self.cones)
 
     def polyhedral_rows(self) -> Bools:
         """Which rows are plain inequalities."""

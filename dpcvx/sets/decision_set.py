@@ -19,6 +19,7 @@ from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.conic.presolve import presolve
 from dpcvx.sets.conic.pruning import prune_rows
 from dpcvx.sets.geometry.centering import find_center
+from dpcvx.sets.geometry.charts import Factorisation
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
@@ -45,6 +46,9 @@ class DecisionSet:
         solver: an installed cvxpy solver, through which `argmin` and `project` then run: slow and independent.
         prune: whether to remove redundant inequalities by linear programs.
         links_map: a matrix M, sparse or not, (k, size): losses may then have the shape (k,), and cost <l, M x>.
+        factorisation: who factorises the sparse matrices of large sets: a function of the upper triangle of a symmetric
+            positive definite matrix, a SciPy CSC array, that returns an object with `refactor(upper)`, for other
+            numbers in the same places, and `solve(right)`. By default QDLDL; CHOLMOD or Pardiso may be faster.
         name: how `summary` calls the set.
 
     Attributes:
@@ -74,18 +78,20 @@ class DecisionSet:
         solver: str | None = None,
         prune: bool = False,
         links_map: Any = None,
+        factorisation: Factorisation | None = None,
         name: str | None = None,
     ) -> None:
-        for key, given in (("oracle", oracle), ("vertex_sampler", vertex_sampler)):
+        own = {"oracle": oracle, "vertex_sampler": vertex_sampler, "factorisation": factorisation}
+        for key, given in own.items():
             if given is not None and not callable(given):
                 raise DeclarationError(f"{key} must be a function, not {given!r}.")
         self._declaration = declaration = declare(variable, constraints)
         names = (*declaration.names, declaration.attribute_name)
         self._lifted = lift(declaration)
-        found = find_center(presolve(self._lifted, names), names, variable.name(), variable.shape)
+        found = find_center(presolve(self._lifted, names), names, variable.name(), variable.shape, factorisation)
         notes = found.notes
         if prune:
-            found = find_center(prune_rows(found.conic), names, variable.name(), variable.shape)
+            found = find_center(prune_rows(found.conic), names, variable.name(), variable.shape, factorisation)
             notes = (*notes, *found.notes)
         self._notes = notes
         self.name = name or "set"

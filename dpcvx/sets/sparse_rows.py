@@ -5,6 +5,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array
 
+_SHORT = 3000  # entries up to which a product with one vector is faster by NumPy than by SciPy
 EXACT = 1e-12  # relative difference below which two numbers of a declaration are the same
 
 
@@ -13,6 +14,22 @@ def rows_times(rows: Array, M: sparse.csr_array) -> Array:
     if rows.ndim == 1:
         return np.asarray(rows @ M)
     return np.asarray((rows.reshape(-1, rows.shape[-1]) @ M).reshape(*rows.shape[:-1], M.shape[1]))
+
+
+class Times:
+    """A sparse matrix that is multiplied by one vector after the other."""
+
+    def __init__(self, M: sparse.csr_array) -> None:
+        self.M = sparse.csr_array(M)
+        self._short = self.M.nnz <= _SHORT
+        entries = self.M.tocoo()
+        self._row, self._column = (entries.row.astype(np.intp), entries.col.astype(np.intp)) if self._short else (0, 0)
+
+    def __call__(self, vector: Array) -> Array:
+        """M vector."""
+        if self._short:
+            return np.bincount(self._row, self.M.data * vector.take(self._column), self.M.shape[0])
+        return np.asarray(self.M @ vector)
 
 
 def entry_bounds(A: sparse.csr_array, b: Array, lower: Array, upper: Array) -> None:

@@ -4,12 +4,13 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.conic.rows import keep_rows
+from dpcvx.sets.conic.rows import keep_rows, unweighted
 from dpcvx.sets.solvers.linear_program import LinearProgram
 
 
 def prune_rows(conic: ConicSet) -> ConicSet:
     """The set without the inequality rows that the other inequality and equality rows imply."""
+    conic = unweighted(conic)
     rows = np.flatnonzero(conic.polyhedral)
     A, b = sparse.csr_array(conic.A[rows]), conic.b[rows]
     program = LinearProgram(

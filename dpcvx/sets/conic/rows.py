@@ -18,6 +18,11 @@ def keep_rows(conic: ConicSet, keep: Bools) -> ConicSet:
     return replace(conic, A=conic.A[keep], b=conic.b[keep], cones=conic.cones.take(keep), source=conic.source[keep])
 
 
+def unweighted(conic: ConicSet) -> ConicSet:
+    """A polyhedral set with every inequality of weight 1 in the barrier; other sets as they are."""
+    return replace(conic, cones=Product([Nonnegative(len(conic.b))])) if conic.is_polyhedral else conic
+
+
 def free_rows(conic: ConicSet, keep: Bools, remaining: Sequence[int]) -> ConicSet:
     """The set without the unmarked rows, except that the `remaining` ones among them stay as plain inequalities."""
     kept = keep_rows(conic, keep)

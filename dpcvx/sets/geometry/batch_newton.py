@@ -7,10 +7,10 @@ are handed over one by one instead of being refined together.
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.sets.geometry.charts.chart import Chart
+from dpcvx.sets.geometry.charts import Chart, SparseChart
 from dpcvx.sets.geometry.line_search import line_search_all
 from dpcvx.sets.geometry.newton import FULL, decrement, minimise
-from dpcvx.sets.geometry.primal_dual import approach
+from dpcvx.sets.geometry.primal_dual import approach, approach_sparse
 
 _ITERATIONS = 60
 _FAR = 2.0  # decrement above which Newton's method on a polytope is not worth to begin
@@ -41,7 +41,7 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         except np.linalg.LinAlgError:
             break
         left[active] = np.sqrt(np.maximum(-(gradient * step).sum(axis=-1), 0.0))
-        if not iteration and chart.inequalities is not None:
+        if not iteration and _has_approach(chart):
             far = ~(left <= _FAR)
             if far.any():
                 z[far] = _close(chart, linear[far])
@@ -67,17 +67,24 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
 
 def _nearer(chart: Chart, linear: Array, z: Array | None) -> Array | None:
     """A point to begin from: on polytopes one that is far from the minimiser is replaced by a close one."""
-    if chart.inequalities is None:
+    if not _has_approach(chart):
         return z
     if z is not None and decrement(chart.factor(z), linear)[1] <= _FAR:
         return z
     return np.asarray(_close(chart, linear[None])[0])
 
 
+def _has_approach(chart: Chart) -> bool:
+    """Whether a primal-dual method finds a point close to the minimiser."""
+    return isinstance(chart, SparseChart) or chart.inequalities is not None
+
+
 def _close(chart: Chart, linear: Array) -> Array:
     """Points of a polytope close to the minimisers; the center where rounding prevents that."""
-    assert chart.inequalities is not None
     try:
+        if isinstance(chart, SparseChart):
+            return np.array([approach_sparse(chart, one) for one in linear])
+        assert chart.inequalities is not None
         return approach(chart.inequalities, chart.s0, linear)
     except np.linalg.LinAlgError:
         return np.zeros((len(linear), chart.size))

@@ -8,6 +8,8 @@ from scipy import sparse
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.geometry.phase_one import DENSE_ROWS
+from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, count_products
 
 _INSIDE = 1e-11  # slack, relative to the slack at the center, that a returned point may lack
 
@@ -30,6 +32,16 @@ class CenteredForm:
         self.x0 = chart.x0
         self.size = float(np.sqrt(self.P.multiply(self.P).sum(axis=0).max()))  # of the set, in the units of x
 
+    def _along(self, w: Array) -> Array:
+        """The part of w along which no equality changes."""
+        if self.E.shape[0] * self.E.shape[1] > DENSE_ROWS and count_products(self.E) <= MOST_PRODUCTS:
+            return self._equalities.tangential(w)
+        return np.asarray(w - self._normals @ (self._normals.T @ w))
+
+    @cached_property
+    def _equalities(self) -> Equalities:
+        return Equalities(self.E)
+
     @cached_property
     def _normals(self) -> Array:
         """An orthonormal basis of the rows of E."""
@@ -43,7 +55,7 @@ class CenteredForm:
     def pulled(self, w: Array) -> tuple[Array, float]:
         """`inside`, and the share of the way to the center that it took."""
         if self.E.shape[0]:
-            w = w - self._normals @ (self._normals.T @ w)
+            w = self._along(w)
         step = -(self.A @ w)
         share = 0.0
         if not self.holds(step):

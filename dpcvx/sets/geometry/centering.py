@@ -8,6 +8,7 @@ is its own certificate: along a recession direction d any barrier falls at least
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dpcvx.errors import DegenerateSetError, ThinSetWarning
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
 from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
-from dpcvx.sets.geometry.charts import Chart, charts_of
+from dpcvx.sets.geometry.charts import Chart, Factorisation, SparseChart, charts_of, weigh_coinciding
 from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
@@ -37,13 +38,20 @@ class Centered:
     notes: tuple[str, ...] = ()  # on the faces to which it was reduced
 
 
-def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape: tuple[int, ...]) -> Centered:
+def find_center(
+    conic: ConicSet,
+    names: Sequence[str],
+    variable_name: str,
+    shape: tuple[int, ...],
+    factorisation: Factorisation | None = None,
+) -> Centered:
     """Reduce the set, find a strict point, reduce again, until Newton's method reaches the analytic center.
 
     Args:
         conic: the set after presolve.
         names: the user's constraints in words, the attributes of the variable last.
         variable_name, shape: of the user's variable.
+        factorisation: who factorises sparse matrices.
 
     Raises:
         EmptySetError, DegenerateSetError, UnboundedSetError: the sentence that says why there is no center.
@@ -59,8 +67,13 @@ def find_center(conic: ConicSet, names: Sequence[str], variable_name: str, shape
                 conic = presolve(smaller, names)
                 continue
             v = _inner(deepest, names)
-        conic = fold_on_hull(conic, v)
-        chart = analytic_center(charts_of(conic), v)
+        weighed = weigh_coinciding(conic, v, factorisation)
+        if weighed is None:
+            conic = fold_on_hull(conic, v)
+            chart = analytic_center(charts_of(conic), v)
+        else:
+            conic = weighed[0]
+            chart = analytic_center(partial(SparseChart, *weighed), v)
         if chart is not None and not chart.dim:
             point = single_point(conic, chart.x0)
             return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
@@ -121,7 +134,7 @@ def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | Non
             return None
         if not np.isfinite(found.z).all():
             return None
-        if found.decrement < 1e-6 and np.abs(found.z).max(initial=0.0) < 1e-6:
+        if found.decrement < 1e-6 and np.abs(found.z).max(initial=0.0) < chart.centered:
             return chart
         if np.abs(found.z).max(initial=0.0) > 1e9:
             return None

@@ -88,8 +88,16 @@ class DikinEllipsoid:
     def sample(
         self, rng: np.random.Generator, size: int | None = None, method: str = "direction", radius: float = SHRINK
     ) -> Array:
-        """Points on the boundary of the ellipsoid (see `directions`), of shape (size,) + batch + variable's shape."""
-        return self.point(self.directions(rng, size, method), radius)
+        """Points on the boundary of the ellipsoid (see `directions`), of shape (size,) + batch + variable's shape.
+
+        Raises:
+            UnsupportedConeError: for "cholesky" and "eigen" where the set is so large that dense matrices are not made.
+        """
+        if method != "direction" or not self.dim:
+            return self.point(self.directions(rng, size, method), radius)
+        leading = () if size is None else (int(size),)
+        displacement, _ = self._factor.sample(rng, radius, leading)
+        return self._layout.unflatten(self._point + self._chart.push(displacement))
 
     def point(self, w: Array, radius: float = SHRINK) -> Array:
         """The point in direction w at the given radius; 1 is the ellipsoid itself."""

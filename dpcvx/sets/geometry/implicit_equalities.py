@@ -6,11 +6,18 @@ from scipy.optimize import linprog
 
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.network import Network
+from dpcvx.sets.geometry.charts.sparse.structure import WORTH
 from dpcvx.sets.solvers.linear_program import LinearProgram
 
 
 def implicit_equalities(conic: ConicSet) -> Array:
     """The inequality rows that hold with equality on the whole polyhedral part; none where no answer was found."""
+    network = Network.of(conic) if conic.columns >= WORTH else None
+    if network is not None and network.is_acyclic:
+        dead = np.zeros(conic.columns, dtype=bool)
+        dead[conic.P.indices] = ~network.live
+        return np.flatnonzero(dead[conic.A.indices])
     rows = np.flatnonzero(conic.polyhedral)
     return _never_leaving_zero(conic, rows, _without_slack(conic, rows))
 

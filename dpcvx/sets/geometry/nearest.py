@@ -13,6 +13,7 @@ def nearest(chart: Chart, target: Array, gap: float) -> Array:
 
     Newton steps of its own: the quadratic function adds to the Hessian, which no factor of the chart knows.
     """
+    N = None if chart.auxiliaries or chart.dim == chart.width else chart.tangent_basis()  # of what may move
     B = chart.push(np.eye(chart.width)).T  # of shape (size of x, width)
     Q = np.zeros((chart.size, chart.size))
     Q[chart.auxiliaries :, chart.auxiliaries :] = B.T @ B
@@ -24,8 +25,7 @@ def nearest(chart: Chart, target: Array, gap: float) -> Array:
         for _ in range(ITERATIONS):
             gradient = eta * (linear + Q @ z) + chart.gradient(z)
             H = chart.hessian(z) + eta * Q
-            jacobi = 1 / np.sqrt(np.diagonal(H))
-            step = -jacobi * np.linalg.lstsq(jacobi[:, None] * H * jacobi, jacobi * gradient, rcond=1e-15)[0]
+            step = -_solved(H, gradient) if N is None else -N @ _solved(N.T @ H @ N, N.T @ gradient)
             left = root(-(gradient @ step))
             if left < 0.1:
                 break
@@ -37,3 +37,9 @@ def nearest(chart: Chart, target: Array, gap: float) -> Array:
         if eta >= last:
             return z
         eta = min(last, 3 * eta)
+
+
+def _solved(H: Array, gradient: Array) -> Array:
+    """H^-1 gradient, in coordinates of equal size."""
+    jacobi = 1 / np.sqrt(np.diagonal(H))
+    return np.asarray(jacobi * np.linalg.lstsq(jacobi[:, None] * H * jacobi, jacobi * gradient, rcond=1e-15)[0])

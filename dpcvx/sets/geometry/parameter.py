@@ -24,7 +24,9 @@ from scipy import sparse
 from dpcvx.arrays import Array, Bools
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.factors import factors
+from dpcvx.sets.conic.rows import keep_rows
 from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.geometry.charts.sparse.coinciding import sides
 from dpcvx.sets.solvers.linear_program import LinearProgram
 from dpcvx.sets.sparse_rows import parallel_groups, row_norms
 
@@ -61,11 +63,12 @@ def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
     """Prove the smallest nu that this file knows how to prove."""
     if not chart.dim:
         return BarrierParameter(0.0, 0.0, 0, 0, 0, 0, 0)
+    total, rows = conic.cones.nu, chart.slack_rows()
+    conic, rows = _once(conic, rows)
     block = conic.cones.block_of_row()
     blocks = int(block[-1]) + 1 if len(block) else 0
     rays = conic.cones.dual_rays()
     spent = np.zeros(blocks, dtype=bool)
-    rows = chart.slack_rows()
 
     constants = _spend_constants(rows, rays, block, spent)
     pairs = _spend_pairs(rows, conic.polyhedral, block, spent)
@@ -76,9 +79,21 @@ def barrier_parameter(conic: ConicSet, chart: Chart) -> BarrierParameter:
     present = np.zeros(count, dtype=bool)
     present[row_factor] = True
     compact = int((present & ~used).sum())
-    total = conic.cones.nu
     nu = total - constants - pairs - programs - compact
     return BarrierParameter(nu, total, constants, pairs, programs, compact, count)
+
+
+def _once(conic: ConicSet, G: sparse.csr_array) -> tuple[ConicSet, sparse.csr_array]:
+    """The set and its rows G with one of all inequalities that share a weight of 1 because they coincide on the slice.
+
+    Their sum is the barrier of the one, so that the parameter is that of the set without the others.
+    """
+    if not conic.cones.is_weighted:
+        return conic, G
+    _, side = sides(G.toarray())
+    keep = np.zeros(len(conic.b), dtype=bool)
+    keep[np.unique(side, return_index=True)[1]] = True
+    return keep_rows(conic, keep), G[keep]
 
 
 def _spend_constants(G: sparse.csr_array, rays: Bools, block: Array, spent: Bools) -> int:

@@ -11,11 +11,15 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative, Product
 from dpcvx.errors import EmptySetError
 from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.network import Network
 from dpcvx.sets.conic.rows import describe
+from dpcvx.sets.geometry.charts.sparse.structure import WORTH
 from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
+from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, count_products
 
 FLAT = 1e-8  # relative width below which a set counts as flat
 _TOLERANCES = (1e-10, 1e-14)  # asked of the solver: the second where the first gives no strict point, for its dual
+DENSE_ROWS = 200_000  # entries of equalities, zeros among them, up to which they are solved with dense matrices
 TOUCHING = 1e-12  # share of the size of a slack below which it counts as none
 
 
@@ -56,10 +60,19 @@ def holds_strictly(conic: ConicSet, v: Array) -> bool:
 
 def phase_one(conic: ConicSet, names: Sequence[str]) -> Deepest:
     """The deepest point of the set as far as a solver finds it; raises where equalities prove that the set is empty."""
+    network = Network.of(conic) if conic.columns >= WORTH else None
+    if network is not None and network.is_acyclic:
+        return Deepest(
+            conic,
+            network.strict_flow()[_places(conic)],
+            "a path through each edge",
+            0.0,
+            np.zeros(conic.E.shape[0] + len(conic.b)),
+        )
     for tolerance in _TOLERANCES:
         answer = _maximise_least_slack(conic, tolerance)
         start = answer.point if answer.usable else np.zeros(conic.columns + 1)
-        v = _on_equalities(conic, start[:-1])
+        v = _on_equalities(conic, start[:-1], names)
         dual = answer.dual if np.isfinite(answer.dual).all() else np.zeros(len(answer.dual))
         deepest = Deepest(conic, v, answer.status, float(start[-1]), dual)
         if deepest.is_strict:
@@ -68,11 +81,20 @@ def phase_one(conic: ConicSet, names: Sequence[str]) -> Deepest:
     return deepest
 
 
+def _places(conic: ConicSet) -> Array:
+    """The entry of x that each coordinate is, where every entry is one."""
+    place = np.empty(conic.columns, dtype=int)
+    place[conic.P.indices] = np.arange(conic.columns)
+    return place
+
+
 def _check_equalities(conic: ConicSet, v: Array, names: Sequence[str]) -> None:
     """Raise where mu = E v - e at the point of least violation proves that E v = e has no solution.
 
     E'mu = 0 and <e, mu> = -|mu|^2, so no v can do better.
     """
+    if conic.E.shape[0] * conic.columns > DENSE_ROWS:
+        return  # looked at where the point was moved onto them
     mu = conic.E @ v - conic.e
     violation = float(mu @ mu)
     if violation <= 1e-18 * max(1.0, float(np.abs(v).max(initial=0.0))) ** 2:
@@ -98,11 +120,19 @@ def _maximise_least_slack(conic: ConicSet, tolerance: float) -> Answer:
     return Answer(answer.status, answer.point, inequalities)
 
 
-def _on_equalities(conic: ConicSet, v: Array) -> Array:
-    """The point moved onto E v = e."""
+def _on_equalities(conic: ConicSet, v: Array, names: Sequence[str]) -> Array:
+    """The point moved onto E v = e; raises where sparse equalities that depend on others contradict them."""
     if not conic.E.shape[0]:
         return v
     residual = conic.E @ v - conic.e
-    if conic.E.shape[0] * conic.columns <= 4_000_000:
+    if conic.E.shape[0] * conic.columns <= DENSE_ROWS:
         return np.asarray(v - np.linalg.lstsq(conic.E.toarray(), residual, rcond=1e-11)[0])
-    return np.asarray(v - sparse.linalg.lsqr(conic.E, residual, atol=1e-14, btol=1e-14)[0])
+    if count_products(conic.E) > MOST_PRODUCTS:
+        return np.asarray(v - sparse.linalg.lsqr(conic.E, residual, atol=1e-14, btol=1e-14)[0])
+    equalities = Equalities(conic.E)
+    v = equalities.nearest(v, conic.e)
+    left = np.abs(conic.E @ v - conic.e)
+    if left.max() > 1e-9 * max(1.0, float(np.abs(v).max())):
+        blamed = describe(conic.equality_source[[int(np.argmax(left))]], names)
+        raise EmptySetError(f"The set is empty: {blamed} contradicts the other equalities by {left.max():.1e}.")
+    return v

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from dpcvx.arrays import Array
+from dpcvx.sets.geometry.charts import SparseChart
 
 _ITERATIONS = 30
 _SHARE = 0.99  # of the way to the boundary that a step may take
@@ -57,6 +58,46 @@ def approach(G: Array, s0: Array, g: Array) -> Array:
         if not (s > 0).all():
             return before  # rounding is all that is left
     return z
+
+
+def approach_sparse(chart: SparseChart, g: Array) -> Array:
+    """The same for one covector g on a sparse chart, s_i l_i = w_i with its weights w.
+
+    There the first equation holds up to a covector that vanishes on the tangent space. What it misses falls with every
+    step by the share of the way that is left, so it need not be looked at.
+    """
+    weights, s0 = chart.structure.weights, chart.s0
+    total = float(weights.sum())
+    size = max(float(np.linalg.norm(chart.tangential(g))), 1.0)
+    z, s, loads, left = np.zeros(len(g)), s0.copy(), size * weights / s0, 1.0
+    for _ in range(_ITERATIONS):
+        products = s * loads
+        if left <= 1e-6 and np.abs(products / weights - 1).max() <= _CLOSE:
+            break
+        factor = chart.curved(z, loads / s)
+        ds = chart.slack_step(-factor.solve(g))
+        dl = -loads - loads / s * ds
+        reach = _step(s, ds, loads, dl)
+        average = float(products.sum()) / total
+        ahead = float((s + reach * ds) @ (loads + reach * dl)) / total
+        target = max(average * min(max(ahead / average, 0.0), 1.0) ** 3, 1.0)
+        fall = max(1 - target / average, 0.0)
+        pull = (target * weights - fall * fall * ds * dl) / s
+        dz = -factor.solve(g + chart.gradient_of(-pull))
+        ds = chart.slack_step(dz)
+        dl = pull - loads - loads / s * ds
+        length = min(1.0, _SHARE * _step(s, ds, loads, dl))
+        moved = z + length * dz
+        slack = chart.slack(moved)
+        if not (slack > 0).all():
+            break  # rounding is all that is left
+        z, s, loads, left = moved, slack, loads + length * dl, left * (1 - length)
+    return z
+
+
+def _step(s: Array, ds: Array, loads: Array, dl: Array) -> float:
+    """How far both may go until an entry is zero; at most 10."""
+    return -1 / min(float((ds / s).min()), float((dl / loads).min()), -0.1)
 
 
 def _factor(columns: Array, roots: Array) -> Array:

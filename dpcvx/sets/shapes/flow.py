@@ -1,38 +1,45 @@
 """Unit flows in a directed graph: { x >= 0, outflow - inflow = 1 at a source, -1 at a target, 0 elsewhere }."""
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from dpcvx.actions import ActionFamily, Paths, listed_if_few
 from dpcvx.arrays import Array
-from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.network import Network
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.enumeration import Minimiser
+from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts
 
+_SUMS = 1e-15  # relative rounding of the sum of two numbers, and a little
+
 
 class Flow(Polytope):
-    """Its vertices are the paths from the source to the target, where the graph has no cycle on the way.
+    """Any flow.
 
     Attributes:
+        network: the graph.
         tails, heads: the nodes at the ends of each edge.
         source, target: the nodes that paths join.
     """
 
-    def __init__(
-        self, geometry: Geometry, layout: Layout, tails: Array, heads: Array, source: int, target: int
-    ) -> None:
+    def __init__(self, geometry: Geometry, layout: Layout, network: Network) -> None:
         super().__init__(geometry, layout)
-        self.tails, self.heads, self.source, self.target = tails, heads, source, target
+        self.network = network
+        self.tails, self.heads = network.tails, network.heads
+        self.source, self.target = network.source, network.target
 
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
-        graph = _graph(facts.lifted, facts.layout.size) if facts.geometry.is_polytope else None
-        return None if graph is None else cls(facts.geometry, facts.layout, *graph)
+        network = Network.of(facts.lifted) if facts.geometry.is_polytope else None
+        if network is None:
+            return None
+        kind = PathFlow if cls is Flow and network.is_acyclic else cls
+        return kind(facts.geometry, facts.layout, network)  # type: ignore[return-value]  # a subclass of this one
 
     def paths(self) -> Paths:
         """The paths as a family of actions.
@@ -46,26 +53,52 @@ class Flow(Polytope):
         return listed_if_few(self.paths())
 
 
-def _graph(form: ConicSet, size: int) -> tuple[Array, Array, int, int] | None:
-    """(tails, heads, source, target) of a declared flow; None for any other set.
+class PathFlow(Flow):
+    """A flow in a graph without a cycle on the way: its vertices are the paths from the source to the target.
 
-    One node may be left out, whose equation follows from the others.
+    So a convex function is largest at a path, and sums over edges are largest at the longest one.
     """
-    plain = form.columns == size == form.P.nnz and (form.P.data == 1).all() and not form.offset.any()
-    single = form.A.shape[0] == form.A.nnz and (form.A.data < 0).all() and not form.b.any()
-    if not plain or not single or len(np.unique(form.A.indices)) < size or not form.E.shape[0]:
-        return None
-    flow = sparse.csc_array(form.E[:, form.P.indices])
-    flow.eliminate_zeros()
-    if not np.isin(flow.data, (-1, 1)).all() or np.diff(flow.indptr).max(initial=0) > 2:
-        return None
-    rest = -np.asarray(flow.sum(axis=0)).reshape(1, -1)  # of the node that was left out
-    flow, demand = sparse.csc_array(sparse.vstack([flow, rest])), np.append(form.e, -form.e.sum())
-    out, into = (sparse.csc_array(flow == sign) for sign in (1, -1))
-    each = np.ones(size, dtype=int)
-    if not (np.array_equal(np.diff(out.indptr), each) and np.array_equal(np.diff(into.indptr), each)):
-        return None
-    ends = [np.flatnonzero(demand == sign) for sign in (1, -1)]
-    if not np.isin(demand, (-1, 0, 1)).all() or len(ends[0]) != 1 or len(ends[1]) != 1:
-        return None
-    return out.indices.astype(int), into.indices.astype(int), int(ends[0][0]), int(ends[1][0])
+
+    argmin_name = "shortest path in a graph without cycles"  # type: ignore[assignment]  # one way for all of them
+
+    def argmin(self, c: Array) -> Array:
+        return self.network.cheapest(c)
+
+    def support_bound(self, c: Array) -> float:
+        least, _ = self.network.least(-c)
+        longest = self._most_edges
+        return -least + _SUMS * longest * longest * float(np.abs(c).max(initial=0.0))
+
+    @cached_property
+    def _most_edges(self) -> int:
+        """The number of edges of the longest path."""
+        return round(-self.network.least(-np.ones(self.layout.size))[0])
+
+    @cached_property
+    def _moving(self) -> int:
+        """The same without the edges that are on every path."""
+        return self._most_edges - int(self.network.bridges.sum())
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        return np.where(self.network.bridges, 1.0, 0.0), np.where(self.network.live, 1.0, 0.0)
+
+    def norm_bound(self, p: float) -> float:
+        return float(self._most_edges ** (1 / p))
+
+    def radius(self, p: float) -> Measure:
+        return exact(self.norm_bound(p))
+
+    def diameter(self, p: float) -> Measure:
+        """Two paths differ in at most all edges of both but those on every path."""
+        if not self.geometry.dim:
+            return exact(0.0)
+        if np.isinf(p):
+            return exact(1.0)
+        if self.points is not None:
+            return super().diameter(p)
+        return bound((2 * self._moving) ** (1 / p) * (1 + _SUMS))
+
+    @cached_property
+    def middle(self) -> Array:
+        return self.geometry.center

@@ -339,7 +339,7 @@ class Shape:
         conic, n = self.geometry.conic, self.geometry.dim
         if not n or self.geometry.chart.auxiliaries or not conic.is_polyhedral:
             return 1.0
-        return min(1.0, (2 * math.log(2 * max(len(conic.b), 1)) + 2) / n)
+        return min(1.0, (2 * math.log(2 * max(conic.cones.nu, 1)) + 2) / n)
 
     # corners
 

@@ -13,8 +13,8 @@ class Spares(Generic[Solver]):
     interrupted, or failed, is not put back, and another is set up. As many are kept as were ever at work at once.
     """
 
-    def __init__(self, first: Solver) -> None:
-        self._idle = [first]
+    def __init__(self, *first: Solver) -> None:
+        self._idle = list(first)
 
     def take(self, set_up: Callable[[], Solver]) -> Solver:
         """A solver that is nobody else's until it is put back; a new one where all are at work."""

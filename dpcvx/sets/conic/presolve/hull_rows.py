@@ -6,7 +6,7 @@ from scipy.linalg import null_space
 
 from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
-from dpcvx.sets.conic.rows import keep_rows
+from dpcvx.sets.conic.rows import keep_rows, unweighted
 from dpcvx.sets.sparse_rows import EXACT, parallel_groups
 
 _RANK = 1e-11  # relative size below which a direction counts as zero
@@ -19,6 +19,7 @@ def fold_on_hull(conic: ConicSet, v: Array) -> ConicSet:
         conic: the set.
         v: a strictly feasible lifted point.
     """
+    conic = unweighted(conic)
     rows = np.flatnonzero(conic.polyhedral)
     if not len(rows) or not conic.E.shape[0] or conic.columns > DENSE_LIMIT:
         return conic

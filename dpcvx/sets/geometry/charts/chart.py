@@ -14,6 +14,9 @@ feasible (u, y) the ellipsoid {y + d : <d, S d> <= 1} of that Schur complement S
     solve(g)       H^-1 g on joint coordinates, for Newton steps,
     apply(d)       S d, the covector of a tangent vector,
     sample(rng)    a random point of the Dikin ellipsoid,
+
+which is all that learners ask of it, and where C is at hand
+
     half_solve(w)  C'^-1 w, the point of the Dikin ellipsoid at w in the unit ball of R^dim,
     half_apply(w)  C w, the covector that measures it: <C w, C'^-1 w> = |w|^2.
 
@@ -32,12 +35,17 @@ from scipy.linalg import blas
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
 from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.solvers.normal_equations import Factorisation
 
-_SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
+SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
 
 
 class Factor(ABC):
-    """The Hessian of the barrier at one point (or a batch of points), factorised."""
+    """The Hessian of the barrier at one point (or a batch of points), factorised.
+
+    Attributes:
+        z: the point; beside the one that was asked for where that had left the equalities by rounding.
+    """
 
     z: Array
     dim: int  # of the set
@@ -57,15 +65,19 @@ class Factor(ABC):
 
     @abstractmethod
     def half_solve(self, w: Array) -> Array:
-        """C'^-1 w for w (..., dim): a tangent vector of y (..., width)."""
+        """C'^-1 w for w (..., dim): a tangent vector of y (..., width).
+
+        Raises:
+            UnsupportedConeError: where the set is so large that there is no C.
+        """
 
     @abstractmethod
     def half_apply(self, w: Array) -> Array:
-        """C w for w (..., dim): a covector of y (..., width)."""
+        """C w for w (..., dim): a covector of y (..., width); raises as `half_solve` does."""
 
-    def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
-        """(C'^-1 u, C u) for u uniform on the sphere of that radius in R^dim, one for each point."""
-        u = rng.standard_normal((*self.z.shape[:-1], self.dim))
+    def sample(self, rng: np.random.Generator, radius: float, leading: tuple[int, ...] = ()) -> tuple[Array, Array]:
+        """(C'^-1 u, C u) for u uniform on the sphere of that radius in R^dim: on the leading axes, for each point."""
+        u = rng.standard_normal((*leading, *self.z.shape[:-1], self.dim))
         u *= radius / length(u)
         return self.half_solve(u), self.half_apply(u)
 
@@ -74,6 +86,7 @@ class Chart(ABC):
     """Coordinates around one strictly feasible point."""
 
     name: str  # of the structure, in one word
+    centered = 1e-6  # how far, in coordinates z, the analytic center may be from that of the chart
     dim: int  # of the set
     width: int  # coordinates y
     auxiliaries: int  # coordinates u
@@ -85,7 +98,7 @@ class Chart(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, conic: ConicSet) -> "Callable[[Array], Chart] | None":
+    def fit(cls, conic: ConicSet, factorisation: Factorisation | None = None) -> "Callable[[Array], Chart] | None":
         """The charts of this kind as a function of their center; None where the kind does not fit the set.
 
         What does not depend on the center is worked out here, once.
@@ -177,7 +190,7 @@ class Chart(ABC):
         """
         if self.auxiliaries:
             return 1.0 if z.ndim == 1 else np.ones(z.shape[:-1])
-        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * _SAFE, 1.0)
+        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * SAFE, 1.0)
         return float(found) if z.ndim == 1 else found
 
     def moving(self) -> Array:

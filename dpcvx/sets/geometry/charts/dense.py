@@ -12,6 +12,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart, Factor
 from dpcvx.sets.geometry.charts.triangles import backward, divide, forward, lower_triangle, lower_triangle_by_qr
+from dpcvx.sets.solvers.normal_equations import Factorisation
 
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _FEW = 64  # points of a batch up to which systems are faster one by one
@@ -128,7 +129,7 @@ class DenseChart(Chart):
     name = "dense"
 
     @classmethod
-    def fit(cls, conic: ConicSet) -> "Callable[[Array], DenseChart] | None":
+    def fit(cls, conic: ConicSet, factorisation: Factorisation | None = None) -> "Callable[[Array], DenseChart] | None":
         """Any set fits up to DENSE_LIMIT lifted coordinates."""
         return None if conic.columns > DENSE_LIMIT else partial(cls, conic, TangentSpace(conic))
 

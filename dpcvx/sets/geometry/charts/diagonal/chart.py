@@ -11,6 +11,7 @@ from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart
 from dpcvx.sets.geometry.charts.diagonal.factor import CurvedFactor, DiagonalFactor
 from dpcvx.sets.geometry.charts.diagonal.structure import DiagonalStructure
+from dpcvx.sets.solvers.normal_equations import Factorisation
 from dpcvx.sets.sparse_rows import column_squares, rows_times
 
 _LARGE = 500  # coordinates above which nothing square is made
@@ -23,7 +24,9 @@ class DiagonalChart(Chart):
     auxiliaries = 0
 
     @classmethod
-    def fit(cls, conic: ConicSet) -> "Callable[[Array], DiagonalChart] | None":
+    def fit(
+        cls, conic: ConicSet, factorisation: Factorisation | None = None
+    ) -> "Callable[[Array], DiagonalChart] | None":
         """Sets with a `DiagonalStructure` fit."""
         structure = DiagonalStructure.of(conic)
         return None if structure is None else partial(cls, conic, structure)

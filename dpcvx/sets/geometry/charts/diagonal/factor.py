@@ -89,8 +89,8 @@ class DiagonalFactor(Factor):
         """The least eigenvalue of (D^-1/2 H D^-1/2)^-1/2: how far H narrows the ellipsoid of D at most."""
         return 1.0
 
-    def sample(self, rng: np.random.Generator, radius: float) -> tuple[Array, Array]:
-        w = rng.standard_normal(self.z.shape)
+    def sample(self, rng: np.random.Generator, radius: float, leading: tuple[int, ...] = ()) -> tuple[Array, Array]:
+        w = rng.standard_normal((*leading, *self.z.shape))
         w = self._less_normals(w)  # what is left is normally distributed on the tangent space
         w *= radius / length(w)
         return self._displacement(w), self._measure(w)
