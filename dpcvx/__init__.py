@@ -1,6 +1,8 @@
 """Differentially private online learning over convex sets declared in cvxpy."""
 
+from dpcvx.adapters import PrivateArms
 from dpcvx.errors import (
+    ArgumentError,
     CheckpointError,
     DeclarationError,
     DegenerateSetError,
@@ -15,6 +17,7 @@ from dpcvx.errors import (
     ThinSetWarning,
     UnboundedSetError,
     UnsupportedConeError,
+    WeakPrivacyWarning,
 )
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.simulation_result import Simulation
@@ -48,6 +51,7 @@ __all__ = [
     "FTPL",
     "FTRL",
     "AdaptiveBandit",
+    "ArgumentError",
     "Certificate",
     "Change",
     "CheckpointError",
@@ -68,6 +72,7 @@ __all__ = [
     "MissingCheckpointError",
     "OracleError",
     "PriceOfPrivacy",
+    "PrivateArms",
     "PrivateBandit",
     "PrivateSums",
     "ProtocolError",
@@ -80,6 +85,7 @@ __all__ = [
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
+    "WeakPrivacyWarning",
     "__version__",
     "audit",
     "check_learner",

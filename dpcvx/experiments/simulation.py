@@ -12,7 +12,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints.state_file import place_of, read_state, write_state
-from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
+from dpcvx.errors import ArgumentError, CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.looks import looks
 from dpcvx.experiments.losses.recorded import Recorded, from_array
 from dpcvx.experiments.losses.sequence import Losses
@@ -65,7 +65,9 @@ def simulate(
     """
     losses = losses if isinstance(losses, Losses) else from_array(losses)
     if isinstance(learner, type):
-        raise ValueError(f"learner must be a learner or a function that makes one, not the class {learner.__name__}.")
+        raise ArgumentError(
+            f"learner must be a learner or a function that makes one, not the class {learner.__name__}."
+        )
     replicas = whole(replicas, "replicas")
     seed = whole(seed, "seed", at_least=0)
     rounds = _measured_rounds(checkpoints, losses.horizon)
@@ -75,7 +77,7 @@ def simulate(
     kept = None
     if resume is not None:
         if any(getattr(one, "lineage", None) is not None for one in getattr(playing, "learners", [playing])):
-            raise ValueError(
+            raise ArgumentError(
                 "resume is for simulations; a secure learner must not be continued twice: use save and load."
             )
         call = f"{replicas} {seed} {rounds.tolist()} {resume_key}"
@@ -139,12 +141,12 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
         x = np.asarray(act())
         if x.shape != expected:
-            raise ValueError(f"act() returned an array of shape {x.shape}; expected {expected}.")
+            raise ArgumentError(f"act() returned an array of shape {x.shape}; expected {expected}.")
         values = x.reshape(replicas, -1) @ flat
         incurred += values
         update(values if bandit else loss)
     if not X.contains(x[0], 1e-6):
-        raise ValueError(f"In round {stop} the learner played a point outside the {X.name}.")
+        raise ArgumentError(f"In round {stop} the learner played a point outside the {X.name}.")
     state.total += block.sum(axis=0)
     state.round = stop
     if stop == rounds[state.recorded]:
@@ -184,11 +186,11 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
     """The set against whose best point regret is taken, after a look whether learner and losses fit together."""
     X = getattr(prototype, "decision_set", None)
     if not isinstance(X, DecisionSet):
-        raise ValueError(
+        raise ArgumentError(
             f"The learner needs an attribute decision_set, against whose best point its regret is taken, not {X!r}."
         )
     if losses.shape != X.shape:
-        raise ValueError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
+        raise ArgumentError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
     Y = getattr(prototype, "loss_set", None)
     if isinstance(Y, LossSet):
         for k in np.unique(np.linspace(0, losses.horizon - 1, _LOOKS).astype(int)):
@@ -221,7 +223,7 @@ def _measured_rounds(checkpoints: int | Iterable[int], horizon: int) -> Array:
     if isinstance(checkpoints, Iterable):
         rounds = [whole(k, "A checkpoint") for k in checkpoints]
         if max(rounds, default=1) > horizon:
-            raise ValueError(f"There are {horizon} rounds, but a checkpoint is {max(rounds)}.")
+            raise ArgumentError(f"There are {horizon} rounds, but a checkpoint is {max(rounds)}.")
         return np.unique([*rounds, horizon])
     count = whole(checkpoints, "checkpoints")
     return np.unique([*np.geomspace(1, horizon, count).round().astype(int), horizon])

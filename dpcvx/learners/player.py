@@ -48,9 +48,15 @@ class Player(ABC):
     _acted_in: int | None = None  # the round of the last action, from 0
 
     def __new__(cls, *arguments: Any, **settings: Any) -> Self:
+        if arguments or settings:  # neither is there where a learner is read from a file
+            cls._check_call(arguments, settings)
         self = super().__new__(cls)  # what follows is there whatever the constructor of a subclass does
         self.thread_lock, self._guard = ThreadLock(), ProcessGuard()
         return self
+
+    @classmethod  # noqa: B027  most learners have nothing to add to Python's own words
+    def _check_call(cls, arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
+        """Raise where an argument is missing about which there is more to say than its name."""
 
     @property
     @abstractmethod

@@ -66,7 +66,7 @@ class RunningSums(ABC):
     ) -> None:
         self.thread_lock = ThreadLock()
         self.loss_set = loss_set
-        self.horizon = None if horizon is None else whole(horizon, "horizon")
+        self.horizon = None if horizon is None else whole(horizon, "horizon (None where it is unknown)")
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
         self._epoch = self._opened(self.horizon or _FIRST_EPOCH, 0, 0)
