@@ -1,5 +1,7 @@
 """Differentially private online learning over convex sets declared in cvxpy."""
 
+import logging
+
 from dpcvx.adapters import PrivateArms
 from dpcvx.errors import (
     ArgumentError,
@@ -46,6 +48,8 @@ from dpcvx.privacy.audit import Coupling, audit, couple
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.version import __version__
+
+logging.getLogger("dpcvx").addHandler(logging.NullHandler())  # records are for those who ask for them
 
 __all__ = [
     "FTPL",

@@ -4,6 +4,7 @@
 next epoch by `_opened`. `PrivateSums` and `ExactSums` say what these two are.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from dpcvx.sets import LossSet
 from dpcvx.storage.thread_lock import ThreadLock
 
 _FIRST_EPOCH = 16
+_log = logging.getLogger("dpcvx.privacy")  # of rounds alone: no loss and no sum is in a record
 
 
 class Summing(Protocol):
@@ -89,6 +91,7 @@ class RunningSums(ABC):
         if self.horizon is None and epoch.counter.items + 1 >= epoch.counter.horizon:
             # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
             self._epoch = self._opened(2 * epoch.counter.horizon, epoch.number + 1, self.rounds + 1)
+            _log.info("epoch %d begins after round %d", self._epoch.number + 1, self.rounds)
         else:
             epoch.counter.update(self._item(clipped))
 
