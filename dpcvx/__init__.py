@@ -21,6 +21,7 @@ from dpcvx.errors import (
     UnsupportedConeError,
     WeakPrivacyWarning,
 )
+from dpcvx.experiments.comparing import compare
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.experiments.sweep.folder import SweepError
@@ -93,6 +94,7 @@ __all__ = [
     "__version__",
     "audit",
     "check_learner",
+    "compare",
     "compose",
     "couple",
     "load",

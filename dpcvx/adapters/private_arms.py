@@ -9,6 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from dpcvx import markup
 from dpcvx.adapters.arm_policy import COIN, NOISY, UNIT, ArmLearner, ArmPolicy, PullingPolicy
 from dpcvx.adapters.mabwiser import MabwiserPolicy, is_mabwiser
 from dpcvx.adapters.river import RiverPolicy, is_river
@@ -164,6 +165,9 @@ class PrivateArms:
             f"  regret           {'no bound is stated' if bound is None else bound}",
         ]
         return "\n".join([*lines, str(self.certificate)])
+
+    def _repr_html_(self) -> str:
+        return markup.summary(self.summary())
 
     def __repr__(self) -> str:
         rounds = f"round {self.rounds} of {self.horizon or 'any number'}"

@@ -47,7 +47,8 @@ def simulate(
         learner: a learner with a method `simulated(replicas, seed)`, whose settings are used; what it has seen does not
             matter. Or a function of a seed that returns one replica: an object with `act`, `update`, `decision_set`.
         losses: a `Losses`, or an array (T, *shape).
-        replicas: how many; regret is an expectation, and one run says little.
+        replicas: how many; regret is an expectation, and one run says little. Where a learner says that it is
+            `deterministic`, one is played, and the others are its copies.
         seed: seeds the noise of the learners; the losses have a seed of their own.
         checkpoints: at how many rounds, on a logarithmic scale, or at which rounds to take the regret; the last round
             is always one of them.
@@ -71,9 +72,10 @@ def simulate(
     replicas = whole(replicas, "replicas")
     seed = whole(seed, "seed", at_least=0)
     rounds = _measured_rounds(checkpoints, losses.horizon)
-    prototype, playing = players(learner, replicas, seed)
+    alike = replicas > 1 and getattr(learner, "deterministic", False)  # then one is played, and counts as all
+    prototype, playing = players(learner, 1 if alike else replicas, seed)
     X = _decision_set(prototype, losses)
-    state = SimulationState.start(replicas, losses.shape, len(rounds))
+    state = SimulationState.start(1 if alike else replicas, losses.shape, len(rounds))
     kept = None
     if resume is not None:
         if any(getattr(one, "lineage", None) is not None for one in getattr(playing, "learners", [playing])):
@@ -95,7 +97,7 @@ def simulate(
         kept.path.unlink(missing_ok=True)
     return Simulation(
         rounds=rounds,
-        regret=state.regret,
+        regret=np.repeat(state.regret, replicas, axis=0) if alike else state.regret,
         bound=getattr(playing, "regret_bound", None),  # after the last round: without a horizon it grows
         certificate=getattr(playing, "certificate", None),
         learner=str(getattr(prototype, "name", type(prototype).__name__)),

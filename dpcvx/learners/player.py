@@ -16,6 +16,7 @@ import copy
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ProtocolError
@@ -114,6 +115,9 @@ class Player(ABC):
     @abstractmethod
     def _learn(self, feedback: Any) -> None:
         """Take the feedback in; the last step of it, one assignment, moves `rounds` on."""
+
+    def _repr_html_(self) -> str:
+        return markup.summary(self.summary() if hasattr(self, "summary") else repr(self))
 
     def __copy__(self) -> "Player":
         if self.lineage is not None:

@@ -79,7 +79,7 @@ class Composition:
         return title if self.secure else f"{title} (simulation: not private)"
 
     def _repr_html_(self) -> str:
-        return markup.table(self.rows(), caption=self.title)
+        return markup.notebook(markup.table(self.rows(), caption=self.title))
 
 
 def compose(*certificates: Certificate | Iterable[Certificate], delta: float | None = None) -> Composition:

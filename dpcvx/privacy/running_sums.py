@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dpcvx import markup
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.privacy.certificate import Certificate
@@ -112,6 +113,11 @@ class RunningSums(ABC):
     @abstractmethod
     def check_process(self) -> None:
         """Refuse to go on after a fork, where noise is secure."""
+
+    def _repr_html_(self) -> str:
+        rounds = f"round {self.rounds} of {self.horizon or 'any number'}"
+        title = f"{type(self).__name__} of losses in the {self.loss_set.name}, {rounds}"
+        return markup.notebook(f"<p>{markup.text(title)}</p>{self.certificate._repr_html_()}")
 
     @property
     def relation(self) -> Neighbours:

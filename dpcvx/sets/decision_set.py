@@ -247,7 +247,7 @@ class DecisionSet:
 
     def _repr_html_(self) -> str:
         rows = [("subject to", text) for text in shortened(self.declared)] + self._derived()
-        return f"<p>{markup.text(self._title())}</p>{markup.table(rows)}"
+        return markup.notebook(f"<p>{markup.text(self._title())}</p>{markup.table(rows)}")
 
     def __repr__(self) -> str:
         return f"DecisionSet({self.name}: shape {self.shape}, dim {self.dim}, nu {self.nu:g})"

@@ -189,7 +189,7 @@ class LossSet:
         return [(f"diameter (p={p})", f"{self.diameter(p)!r}, radius {self.radius(p)!r}") for p in (1, 2, np.inf)]
 
     def _repr_html_(self) -> str:
-        return self._set._repr_html_() + markup.table(self._sizes())
+        return markup.notebook(self._set._repr_html_() + markup.table(self._sizes()))
 
     def __repr__(self) -> str:
         return f"LossSet({self.name}: shape {self.shape}, diameter(1) {self.diameter(1)!r})"

@@ -101,6 +101,11 @@ class FTRL(FullInformation):
             )
         return REGULARIZERS[regularizer](self.sizes)
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether its actions follow from the losses alone: where there is no privacy."""
+        return self._privacy["epsilon"] is None
+
     def _tune(self, horizon: int) -> float:
         if self._given_rate or self.tune_for == "oblivious":
             return self._given_rate or self.regularizer.learning_rate(horizon)
