@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
 
@@ -33,14 +34,14 @@ class Pairing:
         M, shape = decision_set.links_map, tuple(shape)
         mapped = M is not None and shape == (M.shape[0],)
         if M is None and shape != decision_set.shape:
-            raise ValueError(f"Losses have shape {shape} and decisions {decision_set.shape}; they must be the same.")
+            raise ArgumentError(f"Losses have shape {shape} and decisions {decision_set.shape}; they must be the same.")
         if M is not None and not mapped and shape != decision_set.shape:
-            raise ValueError(
+            raise ArgumentError(
                 f"Losses have shape {shape}; on the {decision_set.name} they have {decision_set.shape}, one number for "
                 f"each of its coordinates, or ({M.shape[0]},), one for each link of the network."
             )
         if mapped and shape == decision_set.shape and not _is_identity(M):
-            raise ValueError(
+            raise ArgumentError(
                 f"Losses of shape {shape} could be about the coordinates of the {decision_set.name} or about its "
                 "links: there are as many of both. Declare another limit of links, or another network."
             )

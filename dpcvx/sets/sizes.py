@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
 from dpcvx.sets.pairing import Pairing, PulledLosses
@@ -29,7 +30,7 @@ class Sizes:
     def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
         for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
             if not isinstance(value, kind):
-                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+                raise ArgumentError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         self.decision_set, self.loss_set = decision_set, loss_set
         self.pairing = Pairing(decision_set, loss_set.shape)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
-from dpcvx.errors import CheckpointError, ProtocolError
+from dpcvx.errors import ArgumentError, CheckpointError, MissingArgumentError, ProtocolError
 from dpcvx.learners.full_information.shared_sums import Horizon, Seat, check_shared
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
@@ -90,7 +90,7 @@ class FullInformation(Player):
         self.sums, self._seat = sums, Seat()
         self._sums: RunningSums
         if sums is None:
-            self.sizes = sizes_of(decision_set, self._needed(loss_set, "loss_set"))
+            self.sizes = sizes_of(decision_set, self._needed(loss_set, "a loss_set", "what losses may be"))
             self._sums, self._privacy = self._own_sums(self.sizes.loss_set, horizon, seed, replicas, given), given
         else:
             self._sums = check_shared(sums, loss_set, horizon, replicas, seed is not None, given)
@@ -101,10 +101,10 @@ class FullInformation(Player):
         self._epoch: Epoch | None = None
         self._sought: RegretBound | None = None
 
-    def _needed(self, given: Any, name: str) -> Any:
+    def _needed(self, given: Any, name: str, words: str) -> Any:
         """An argument that may be left out only with shared sums."""
         if given is None or given is ...:
-            raise TypeError(f"{self.name} needs {name}, or sums= that it shares with other learners.")
+            raise MissingArgumentError(f"{self.name} needs {name}: {words}; or sums= that it shares with other learners.")
         return given
 
     def _own_sums(
@@ -116,18 +116,18 @@ class FullInformation(Player):
         given: dict[str, Any],
     ) -> RunningSums:
         """The sums of a learner that shares none; see the arguments of the class."""
-        rounds = None if horizon is None else self._needed(horizon, "horizon")
+        rounds = None if horizon is None else self._needed(horizon, "a horizon", "the number of rounds, or horizon=None where it is unknown")
         if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         if given["epsilon"] is not None:
             noise = None if seed is None else stream(seed, f"{type(self).__name__}: noise")
             self.lineage = Lineage() if seed is None else None
             return PrivateSums(loss_set, rounds, **given, seed=noise, replicas=replicas)
         if given["delta"]:
-            raise ValueError(f"delta = {given['delta']} without epsilon; give both, or neither for no privacy.")
+            raise ArgumentError(f"delta = {given['delta']} without epsilon; give both, or neither for no privacy.")
         extra = sorted(given.keys() - {"epsilon", "delta", "on_violation"})
         if extra:
-            raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
+            raise ArgumentError(f"{', '.join(extra)} without epsilon; give epsilon too.")
         return ExactSums(loss_set, rounds, replicas=replicas, on_violation=given.get("on_violation", "clip"))
 
     @property
