@@ -78,7 +78,7 @@ class PrivateSums(RunningSums):
         self.secure, self.rounds_per_person = seed is None, rounds_per_person
         if self.secure:
             warn_if_weak(positive(epsilon, "epsilon"), share(delta, "delta"))
-        self.settings: dict[str, Any] = {
+        self.settings = {
             "epsilon": epsilon,
             "delta": delta,
             "counter": counter,

@@ -104,7 +104,9 @@ class FullInformation(Player):
     def _needed(self, given: Any, name: str, words: str) -> Any:
         """An argument that may be left out only with shared sums."""
         if given is None or given is ...:
-            raise MissingArgumentError(f"{self.name} needs {name}: {words}; or sums= that it shares with other learners.")
+            raise MissingArgumentError(
+                f"{self.name} needs {name}: {words}; or sums= shared with others."
+            )
         return given
 
     def _own_sums(
@@ -116,7 +118,11 @@ class FullInformation(Player):
         given: dict[str, Any],
     ) -> RunningSums:
         """The sums of a learner that shares none; see the arguments of the class."""
-        rounds = None if horizon is None else self._needed(horizon, "a horizon", "the number of rounds, or horizon=None where it is unknown")
+        rounds = (
+            None
+            if horizon is None
+            else self._needed(horizon, "a horizon", "the number of rounds, or horizon=None where it is unknown")
+        )
         if replicas is not None and seed is None:
             raise ArgumentError("replicas are for simulation; give a seed.")
         if given["epsilon"] is not None:
