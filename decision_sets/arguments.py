@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from dpcvx.arguments import as_whole
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 
 def whole(value: object, name: str, at_least: int, at_most: int | None = None) -> int:
@@ -15,7 +16,7 @@ def whole(value: object, name: str, at_least: int, at_most: int | None = None) -
     number = as_whole(value)
     if number is None or number < at_least or (at_most is not None and number > at_most):
         accepted = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
-        raise ValueError(f"{name} must be a whole number {accepted}, but {value!r} came.")
+        raise ArgumentError(f"{name} must be a whole number {accepted}, but {value!r} came.")
     return number
 
 
@@ -23,7 +24,7 @@ def positive(value: object, name: str) -> float:
     """Return ``value`` as a finite float greater than zero."""
     number = _as_array(value, name, "a positive finite number")
     if number.ndim != 0 or not np.isfinite(number) or number <= 0:
-        raise ValueError(f"{name} must be a positive finite number, but {value!r} came.")
+        raise ArgumentError(f"{name} must be a positive finite number, but {value!r} came.")
     return float(number)
 
 
@@ -32,7 +33,7 @@ def real_array(value: ArrayLike, name: str) -> Array:
     array = _as_array(value, name, "an array of numbers")
     if np.any(np.isnan(array)):
         position = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
-        raise ValueError(f"{name} must hold numbers, but its entry {position} is NaN.")
+        raise ArgumentError(f"{name} must hold numbers, but its entry {position} is NaN.")
     return array
 
 
@@ -41,7 +42,7 @@ def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
     array = _as_array(value, name, "an array of numbers")
     if array.ndim != ndim or array.size == 0:
         kind = {1: "a vector", 2: "a matrix"}[ndim]
-        raise ValueError(f"{name} must be {kind} with at least one entry, but an array of shape {array.shape} came.")
+        raise ArgumentError(f"{name} must be {kind} with at least one entry, but an array of shape {array.shape} came.")
     require_finite(array, name)
     return array
 
@@ -52,7 +53,7 @@ def center_of(n: int, center: ArrayLike | None) -> Array:
         return np.zeros(n)
     vector = finite_array(center, "center", ndim=1)
     if vector.shape != (n,):
-        raise ValueError(f"center must have length {n}, but a vector of length {vector.size} came.")
+        raise ArgumentError(f"center must have length {n}, but a vector of length {vector.size} came.")
     return vector
 
 
@@ -60,14 +61,14 @@ def require_finite(array: Array, name: str) -> None:
     """Raise if ``array`` holds a NaN or an infinity, and say where."""
     if not np.all(np.isfinite(array)):
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must be finite, but its entry {position} is {array[position]}.")
+        raise ArgumentError(f"{name} must be finite, but its entry {position} is {array[position]}.")
 
 
 def _as_array(value: object, name: str, accepted: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} must be {accepted}, but numpy cannot read it: {error}.") from error
+        raise ArgumentError(f"{name} must be {accepted}, but numpy cannot read it: {error}.") from error
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be {accepted}, but {value!r} came.")
+        raise ArgumentError(f"{name} must be {accepted}, but {value!r} came.")
     return array.astype(np.float64)

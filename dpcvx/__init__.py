@@ -1,6 +1,10 @@
 """Differentially private online learning over convex sets declared in cvxpy."""
 
+import logging
+
+from dpcvx.adapters import PrivateArms
 from dpcvx.errors import (
+    ArgumentError,
     CheckpointError,
     DeclarationError,
     DegenerateSetError,
@@ -15,7 +19,9 @@ from dpcvx.errors import (
     ThinSetWarning,
     UnboundedSetError,
     UnsupportedConeError,
+    WeakPrivacyWarning,
 )
+from dpcvx.experiments.comparing import compare
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.experiments.sweep.folder import SweepError
@@ -44,10 +50,13 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy, price_of_privacy
 from dpcvx.version import __version__
 
+logging.getLogger("dpcvx").addHandler(logging.NullHandler())  # records are for those who ask for them
+
 __all__ = [
     "FTPL",
     "FTRL",
     "AdaptiveBandit",
+    "ArgumentError",
     "Certificate",
     "Change",
     "CheckpointError",
@@ -68,6 +77,7 @@ __all__ = [
     "MissingCheckpointError",
     "OracleError",
     "PriceOfPrivacy",
+    "PrivateArms",
     "PrivateBandit",
     "PrivateSums",
     "ProtocolError",
@@ -80,9 +90,11 @@ __all__ = [
     "ThinSetWarning",
     "UnboundedSetError",
     "UnsupportedConeError",
+    "WeakPrivacyWarning",
     "__version__",
     "audit",
     "check_learner",
+    "compare",
     "compose",
     "couple",
     "load",

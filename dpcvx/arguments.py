@@ -5,6 +5,8 @@ from numbers import Real
 
 import numpy as np
 
+from dpcvx.errors import ArgumentError
+
 
 def as_whole(number: object) -> int | None:
     """The number as an int; None where it is no whole number, as True and False are none."""
@@ -20,19 +22,19 @@ def whole(number: object, name: str, at_least: int = 1) -> int:
     """A whole number that is not less than `at_least`."""
     value = as_whole(number)
     if value is None or value < at_least:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}, not {number!r}.")
+        raise ArgumentError(f"{name} must be a whole number of at least {at_least}, not {number!r}.")
     return value
 
 
 def positive(number: object, name: str) -> float:
     """A finite number above 0."""
     if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) < np.inf:
-        raise ValueError(f"{name} must be a positive number, not {number!r}.")
+        raise ArgumentError(f"{name} must be a positive number, not {number!r}.")
     return float(number)
 
 
 def share(number: object, name: str) -> float:
     """A number in [0, 1)."""
     if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= float(number) < 1:
-        raise ValueError(f"{name} must be in [0, 1), not {number!r}.")
+        raise ArgumentError(f"{name} must be in [0, 1), not {number!r}.")
     return float(number)

@@ -2,7 +2,7 @@
 
 
 class DpcvxError(Exception):
-    """Base of the errors about declared sets, oracles and the protocol; wrong arguments raise ValueError.
+    """Base of the package's errors: about arguments, declared sets, oracles, the protocol and files.
 
     Example:
         >>> import cvxpy as cp, dpcvx
@@ -13,6 +13,14 @@ class DpcvxError(Exception):
         ...     print(type(error).__name__)
         UnboundedSetError
     """
+
+
+class ArgumentError(DpcvxError, ValueError):
+    """An argument is wrong; the message says which, what came, and what is accepted."""
+
+
+class MissingArgumentError(ArgumentError, TypeError):
+    """An argument was left out that has no default; the message says what it may be."""
 
 
 class DeclarationError(DpcvxError, ValueError):
@@ -183,6 +191,10 @@ class LearnerCheckError(DpcvxError, AssertionError):
     def __init__(self, message: str, failed: str = "") -> None:
         super().__init__(message)
         self.failed = failed
+
+
+class WeakPrivacyWarning(UserWarning):
+    """An epsilon or delta was asked for that protects next to nothing."""
 
 
 class ThinSetWarning(UserWarning):

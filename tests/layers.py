@@ -20,7 +20,8 @@ Layers = Sequence[Sequence[str]]
 # `__init__.py` alone. A module may import its own group and what stands in lower rows; those beside each other in one
 # row do not know each other.
 LAYERS: Layers = (
-    ("dpcvx.version", "dpcvx.errors", "dpcvx.arrays", "dpcvx.arguments", "dpcvx.markup"),
+    ("dpcvx.version", "dpcvx.errors", "dpcvx.markup"),
+    ("dpcvx.arrays", "dpcvx.arguments"),
     ("dpcvx.streams",),
     ("dpcvx.storage", "dpcvx.barriers", "dpcvx.actions", "dpcvx.sets.layout", "dpcvx.sets.sparse_rows"),
     ("dpcvx.sets.solvers",),
@@ -32,7 +33,7 @@ LAYERS: Layers = (
     ("dpcvx.regularizers", "dpcvx.privacy"),
     ("dpcvx.checkpoints", "decision_sets"),
     ("dpcvx.learners",),
-    ("dpcvx.experiments",),
+    ("dpcvx.adapters", "dpcvx.experiments"),
     ("dpcvx.studies",),
     ("dpcvx.report",),
     ("dpcvx.commands",),

@@ -3,6 +3,7 @@
 The file holds the true sums and the noise on them, so it is as secret as the losses themselves.
 """
 
+import logging
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +16,7 @@ from dpcvx.errors import CheckpointError
 from dpcvx.storage.lock import locked
 
 _KIND = "learner"
+_log = logging.getLogger("dpcvx.checkpoints")  # records name files and rounds, and nothing that a loss could change
 
 
 def save(learner: Any, path: str | os.PathLike[str]) -> None:
@@ -47,6 +49,7 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
     with getattr(learner, "thread_lock", nullcontext()):  # no round of another thread meanwhile
         _save(learner, path)
+        _log.debug("saved %s after round %d", path, learner.rounds)
 
 
 def _save(learner: Any, path: str | os.PathLike[str]) -> None:
@@ -116,9 +119,11 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
         if refusal:
             latest = max(stamp.generation, found.generation if found else 0)
             mark = Mark(latest + 1, new_token(), rollbacks + 1)
+            _log.warning("%s is continued although %s; its certificate counts that", path, refusal)
         if mark != found:
             mark.write(path)
         lineage.loaded(str(path), stamp, mark, learner.rounds)
+        _log.debug("loaded %s after round %d", path, learner.rounds)
         return learner
 
 

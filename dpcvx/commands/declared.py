@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from dpcvx.commands.outcomes import InputError
-from dpcvx.errors import DpcvxError
+from dpcvx.errors import ArgumentError, DpcvxError
 
 Kind = TypeVar("Kind")
 
@@ -39,9 +39,9 @@ def one_sentence(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except DpcvxError as error:
-        raise InputError(_one_line(error)) from error
     except (Exception, SystemExit) as error:
+        if isinstance(error, DpcvxError) and not isinstance(error, ArgumentError):
+            raise InputError(_one_line(error)) from error
         raise InputError(f"{path} raised {type(error).__name__}{_line_in(path, error)}: {_one_line(error)}") from error
 
 

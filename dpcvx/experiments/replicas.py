@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.streams import stream
 
 
@@ -49,7 +50,7 @@ def players(learner: Any, replicas: int, seed: int) -> tuple[Any, Any]:
     if hasattr(learner, "simulated"):
         return learner, learner.simulated(replicas, _seeds(seed, 1)[0])
     if not callable(learner):
-        raise ValueError(f"learner must have a method simulated(replicas, seed) or be a function, not {learner!r}.")
+        raise ArgumentError(f"learner must have a method simulated(replicas, seed) or be a function, not {learner!r}.")
     made = [learner(each) for each in _seeds(seed, replicas)]
     return made[0], Replicas(made)
 

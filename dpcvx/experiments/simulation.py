@@ -12,7 +12,7 @@ import numpy as np
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints.state_file import place_of, read_state, write_state
-from dpcvx.errors import CheckpointError, HorizonError, LossOutOfSetError
+from dpcvx.errors import ArgumentError, CheckpointError, HorizonError, LossOutOfSetError
 from dpcvx.experiments.looks import looks
 from dpcvx.experiments.losses.recorded import Recorded, from_array
 from dpcvx.experiments.losses.sequence import Losses
@@ -47,7 +47,8 @@ def simulate(
         learner: a learner with a method `simulated(replicas, seed)`, whose settings are used; what it has seen does not
             matter. Or a function of a seed that returns one replica: an object with `act`, `update`, `decision_set`.
         losses: a `Losses`, or an array (T, *shape).
-        replicas: how many; regret is an expectation, and one run says little.
+        replicas: how many; regret is an expectation, and one run says little. Where a learner says that it is
+            `deterministic`, one is played, and the others are its copies.
         seed: seeds the noise of the learners; the losses have a seed of their own.
         checkpoints: at how many rounds, on a logarithmic scale, or at which rounds to take the regret; the last round
             is always one of them.
@@ -73,17 +74,20 @@ def simulate(
     """
     losses = losses if isinstance(losses, Losses) else from_array(losses)
     if isinstance(learner, type):
-        raise ValueError(f"learner must be a learner or a function that makes one, not the class {learner.__name__}.")
+        raise ArgumentError(
+            f"learner must be a learner or a function that makes one, not the class {learner.__name__}."
+        )
     replicas = whole(replicas, "replicas")
     seed = whole(seed, "seed", at_least=0)
     rounds = _measured_rounds(checkpoints, losses.horizon)
-    prototype, playing = players(learner, replicas, seed)
+    alike = replicas > 1 and getattr(learner, "deterministic", False)  # then one is played, and counts as all
+    prototype, playing = players(learner, 1 if alike else replicas, seed)
     X = _decision_set(prototype, losses)
-    state = SimulationState.start(replicas, losses.shape, len(rounds))
+    state = SimulationState.start(1 if alike else replicas, losses.shape, len(rounds))
     kept = None
     if resume is not None:
         if any(getattr(one, "lineage", None) is not None for one in getattr(playing, "learners", [playing])):
-            raise ValueError(
+            raise ArgumentError(
                 "resume is for simulations; a secure learner must not be continued twice: use save and load."
             )
         call = f"{replicas} {seed} {rounds.tolist()} {resume_key}"
@@ -101,7 +105,7 @@ def simulate(
         kept.path.unlink(missing_ok=True)
     return Simulation(
         rounds=rounds,
-        regret=state.regret,
+        regret=np.repeat(state.regret, replicas, axis=0) if alike else state.regret,
         bound=getattr(playing, "regret_bound", None),  # after the last round: without a horizon it grows
         certificate=getattr(playing, "certificate", None),
         learner=str(getattr(prototype, "name", type(prototype).__name__)),
@@ -147,12 +151,12 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
         x = np.asarray(act())
         if x.shape != expected:
-            raise ValueError(f"act() returned an array of shape {x.shape}; expected {expected}.")
+            raise ArgumentError(f"act() returned an array of shape {x.shape}; expected {expected}.")
         values = x.reshape(replicas, -1) @ flat
         incurred += values
         update(values if bandit else loss)
     if not X.contains(x[0], 1e-6):
-        raise ValueError(f"In round {stop} the learner played a point outside the {X.name}.")
+        raise ArgumentError(f"In round {stop} the learner played a point outside the {X.name}.")
     state.total += block.sum(axis=0)
     state.round = stop
     if stop == rounds[state.recorded]:
@@ -192,11 +196,11 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
     """The set against whose best point regret is taken, after a look whether learner and losses fit together."""
     X = getattr(prototype, "decision_set", None)
     if not isinstance(X, DecisionSet):
-        raise ValueError(
+        raise ArgumentError(
             f"The learner needs an attribute decision_set, against whose best point its regret is taken, not {X!r}."
         )
     if losses.shape != X.shape:
-        raise ValueError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
+        raise ArgumentError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
     Y = getattr(prototype, "loss_set", None)
     if isinstance(Y, LossSet):
         for k in np.unique(np.linspace(0, losses.horizon - 1, _LOOKS).astype(int)):
@@ -229,7 +233,7 @@ def _measured_rounds(checkpoints: int | Iterable[int], horizon: int) -> Array:
     if isinstance(checkpoints, Iterable):
         rounds = [whole(k, "A checkpoint") for k in checkpoints]
         if max(rounds, default=1) > horizon:
-            raise ValueError(f"There are {horizon} rounds, but a checkpoint is {max(rounds)}.")
+            raise ArgumentError(f"There are {horizon} rounds, but a checkpoint is {max(rounds)}.")
         return np.unique([*rounds, horizon])
     count = whole(checkpoints, "checkpoints")
     return np.unique([*np.geomspace(1, horizon, count).round().astype(int), horizon])

@@ -1,5 +1,6 @@
 """What a simulation measured: regret curves, how they are shown and drawn."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from dpcvx.experiments.text_table import TextTable
 from dpcvx.sets.loss_check import LossCheck
 
 _ROWS = 10  # of a printed table
+_ROOM = 2.0  # times as high as the curves a bound may be to be drawn among them
 _COLUMNS = TextTable(">>>>>", (13,) * 5, between="")
 
 
@@ -88,14 +90,37 @@ class Simulation:
             }
         )
 
-    def plot(self, ax: Any = None, *, level: float = 0.9) -> Any:
-        """Draw mean, band and bound over the rounds on matplotlib axes, by default new ones, and return them."""
+    @property
+    def label(self) -> str:
+        """The learner, its epsilon and how it sums: what tells one run from another in a picture."""
+        claimed = self.certificate
+        if claimed is None or not math.isfinite(getattr(claimed, "epsilon", math.inf)):
+            return f"{self.learner}, no privacy" if claimed is not None else self.learner
+        delta = f", delta = {claimed.delta:g}" if claimed.delta else ""
+        return f"{self.learner}, epsilon = {claimed.epsilon:.4g}{delta}, {claimed.mechanism}"
+
+    def bound_fits(self, top: float) -> bool:
+        """Whether the proved bound can be drawn among curves that reach up to `top` without flattening them."""
+        return self.bound is not None and float(self.bound.total) <= _ROOM * max(top, 0.0)
+
+    def plot(self, ax: Any = None, *, level: float = 0.9, label: str | None = None, bound: bool | None = None) -> Any:
+        """Draw mean, band and bound over the rounds on matplotlib axes, and return them.
+
+        Args:
+            ax: where to draw; by default new axes.
+            level: the share of the replicas that lies in the band.
+            label: of the curve; by default learner, epsilon and counter.
+            bound: whether to draw the proved bound; by default where it fits the axis, that is where it is at most
+                twice the largest regret in the band.
+        """
         ax = axes_or_new(ax)
-        (line,) = ax.plot(self.rounds, self.mean, label=f"{self.learner} on {self.losses}")
+        (line,) = ax.plot(self.rounds, self.mean, label=self.label if label is None else label)
         color = line.get_color()
+        upper = self.band(level)[1]
         if self.replicas > 1:
             ax.fill_between(self.rounds, *self.band(level), color=color, alpha=0.2, linewidth=0)
-        if self.bound is not None:
+        wanted = self.bound_fits(float(upper.max())) if bound is None else bound
+        if self.bound is not None and wanted:
             ax.axhline(self.bound.total, color=color, linestyle="--", label=f"proved bound {self.bound.total:.4g}")
         ax.set(xscale="log", xlabel="rounds", ylabel="regret")
         ax.legend()
@@ -138,4 +163,4 @@ class Simulation:
     def _repr_html_(self) -> str:
         header, *rows = self._table()
         told = "".join(f"<p>{markup.text(line)}</p>" for line in (self._promise(), *self._clipped()))
-        return f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}{told}"
+        return markup.notebook(f"<p>{markup.text(self._title())}</p>{markup.table(rows, header)}{told}")

@@ -16,6 +16,7 @@ import copy
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
+from dpcvx import markup
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ProtocolError
@@ -48,9 +49,15 @@ class Player(ABC):
     _acted_in: int | None = None  # the round of the last action, from 0
 
     def __new__(cls, *arguments: Any, **settings: Any) -> Self:
+        if arguments or settings:  # neither is there where a learner is read from a file
+            cls._check_call(arguments, settings)
         self = super().__new__(cls)  # what follows is there whatever the constructor of a subclass does
         self.thread_lock, self._guard = ThreadLock(), ProcessGuard()
         return self
+
+    @classmethod  # noqa: B027  most learners have nothing to add to Python's own words
+    def _check_call(cls, arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
+        """Raise where an argument is missing about which there is more to say than its name."""
 
     @property
     @abstractmethod
@@ -108,6 +115,9 @@ class Player(ABC):
     @abstractmethod
     def _learn(self, feedback: Any) -> None:
         """Take the feedback in; the last step of it, one assignment, moves `rounds` on."""
+
+    def _repr_html_(self) -> str:
+        return markup.summary(self.summary() if hasattr(self, "summary") else repr(self))
 
     def __copy__(self) -> "Player":
         if self.lineage is not None:

@@ -321,7 +321,7 @@ class Certificate:
         return "\n".join([self.title, *(f"  {key:12s} {text}" for key, text in self.rows())])
 
     def _repr_html_(self) -> str:
-        return markup.table(self.rows(), caption=self.title)
+        return markup.notebook(markup.table(self.rows(), caption=self.title))
 
 
 def _names() -> list[str]:

@@ -300,7 +300,7 @@ class Change(Neighbours):
         return "\n".join([title, *(f"  {key:16s} {text}" for key, text in self.rows())])
 
     def _repr_html_(self) -> str:
-        return markup.table(self.rows(), caption=f"{self.name}, of shape {self.shape}")
+        return markup.notebook(markup.table(self.rows(), caption=f"{self.name}, of shape {self.shape}"))
 
     def __repr__(self) -> str:
         kind = ", replaced" if self.replace else ""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import LossOutOfSetError
+from dpcvx.errors import ArgumentError, LossOutOfSetError
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import LossSet
 
@@ -19,10 +19,10 @@ def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> 
     """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
     flat = loss_set.flatten(loss)
     if flat.ndim > 1 and flat.shape[:-1] != leading:
-        raise ValueError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
+        raise ArgumentError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
     # a finite sum of squares has finite terms; one that overflows says nothing
     if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(flat).all():
-        raise ValueError("The loss holds NaN or an infinity; nothing was changed.")
+        raise ArgumentError("The loss holds NaN or an infinity; nothing was changed.")
     return flat
 
 
@@ -40,7 +40,7 @@ class Clipping:
         self, loss_set: LossSet, neighbours: str | Neighbours, on_violation: str, leading: tuple[int, ...] = ()
     ) -> None:
         if on_violation not in ("clip", "raise"):
-            raise ValueError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
+            raise ArgumentError(f'on_violation must be "clip" or "raise", not {on_violation!r}.')
         self.loss_set, self.leading = loss_set, leading
         self.neighbours, self.on_violation = relation_for(neighbours, loss_set), on_violation
         self._clip = self.neighbours.clipper(loss_set, leading)

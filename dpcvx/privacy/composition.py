@@ -15,6 +15,7 @@ from typing import Any
 
 from dpcvx import markup
 from dpcvx.arguments import share
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.accounting import composed_event
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.certificate_words import counted
@@ -78,7 +79,7 @@ class Composition:
         return title if self.secure else f"{title} (simulation: not private)"
 
     def _repr_html_(self) -> str:
-        return markup.table(self.rows(), caption=self.title)
+        return markup.notebook(markup.table(self.rows(), caption=self.title))
 
 
 def compose(*certificates: Certificate | Iterable[Certificate], delta: float | None = None) -> Composition:
@@ -109,7 +110,7 @@ def compose(*certificates: Certificate | Iterable[Certificate], delta: float | N
     if delta is None:
         delta = min(1.0, missed + max((part.delta for part in parts if part.rho is not None), default=0.0))
     elif share(delta, "delta") < missed:
-        raise ValueError(
+        raise ArgumentError(
             f"delta = {delta:.6g} is below {missed:.6g}, what certificates without rho have spent of it already."
         )
     pure = [part.epsilon for part in parts if part.rho is None]
@@ -120,7 +121,7 @@ def compose(*certificates: Certificate | Iterable[Certificate], delta: float | N
         return Composition(parts, math.fsum(part.epsilon for part in parts), 1.0, "sum; delta = 1 promises nothing")
     left = (delta - missed) / (1 - missed)  # with D = missed, D + (1 - D) left is delta
     if any(rhos) and left == 0:
-        raise ValueError(
+        raise ArgumentError(
             f"Gaussian noise has no epsilon at delta = {delta:.6g}"
             + (f", of which {missed:.6g} is spent by other parts." if missed else "; give delta > 0.")
         )
@@ -164,7 +165,7 @@ def _listed(certificates: tuple[Certificate | Iterable[Certificate], ...]) -> tu
     if wrong is not None:
         raise TypeError(f"compose takes certificates, not a {type(wrong).__name__}.")
     if not found:
-        raise ValueError("compose needs at least one certificate.")
+        raise ArgumentError("compose needs at least one certificate.")
     return tuple(found)
 
 
@@ -173,8 +174,8 @@ def _check_same(parts: tuple[Certificate, ...]) -> None:
     if len({part.relation for part in parts}) > 1:
         named = sorted({part.neighbours for part in parts})
         which = " and ".join(named) if len(named) > 1 else "declared changes that are not the same"
-        raise ValueError(f"Certificates of different neighbouring relations do not add up: {which}.")
+        raise ArgumentError(f"Certificates of different neighbouring relations do not add up: {which}.")
     if len({part.rounds_per_person for part in parts}) > 1:
-        raise ValueError(
+        raise ArgumentError(
             "Certificates for different rounds per person do not add up; use group to bring them to one unit."
         )

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.certificate_words import DeclaredChange
 from dpcvx.sets import LossSet
 from dpcvx.sets.shapes import GridChange, Measure
@@ -169,10 +170,10 @@ def relation_for(neighbours: "str | Neighbours", loss_set: LossSet) -> Neighbour
     if isinstance(neighbours, str) and neighbours in RELATIONS:
         return RELATIONS[neighbours]
     if not isinstance(neighbours, Neighbours):
-        raise ValueError(f'neighbours must be "replace", "zero-out" or a Change, not {_shown(neighbours)}.')
+        raise ArgumentError(f'neighbours must be "replace", "zero-out" or a Change, not {_shown(neighbours)}.')
     refusal = neighbours.refusal(loss_set)
     if refusal is not None:
-        raise ValueError(refusal)
+        raise ArgumentError(refusal)
     return neighbours
 
 

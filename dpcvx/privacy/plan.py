@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcvx.arguments import positive, share, whole
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.counters import COUNTERS, Counter, default_counters, paper_counter
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.noise import LAWS, Law, Releases, Source, Spent, check_sampler, noise_source
@@ -117,7 +118,7 @@ def plan(
     _check_name("noise", noise, LAWS)
     check_sampler(sampler)
     if calibration not in ("exact", "paper"):
-        raise ValueError(f'calibration must be "exact" or "paper", not {calibration!r}.')
+        raise ArgumentError(f'calibration must be "exact" or "paper", not {calibration!r}.')
     wish = Wish(
         loss_set,
         horizon,
@@ -215,19 +216,19 @@ def _paper_scale(wish: Wish) -> float:
 
 def _check_name(what: str, name: object, known: dict[str, type[Counter]] | dict[str, type[Law]]) -> None:
     if name is not None and (not isinstance(name, str) or name not in known):
-        raise ValueError(f"{what} must be one of {', '.join(known)}, not {name!r}.")
+        raise ArgumentError(f"{what} must be one of {', '.join(known)}, not {name!r}.")
 
 
 def _check_together(wish: Wish, counter: type[Counter], law: type[Law]) -> None:
     refusal = counter.refusal(law)
     if refusal is not None:
-        raise ValueError(refusal)
+        raise ArgumentError(refusal)
     law.check_delta(wish.delta)
     if wish.paper and wish.neighbours.declared_change:
-        raise ValueError(
+        raise ArgumentError(
             'calibration="paper" is for neighbours by a whole round; with a declared change leave it at "exact".'
         )
     if wish.paper and not (counter.in_paper and law.in_paper):
-        raise ValueError(
+        raise ArgumentError(
             'calibration="paper" is for the binary tree of the paper: counter="tree" without K-norm noise.'
         )

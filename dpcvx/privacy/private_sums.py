@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import positive, share
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.counters import Counter
 from dpcvx.privacy.mechanism import Mechanism
@@ -17,6 +19,7 @@ from dpcvx.privacy.plan import Plan, plan
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.privacy.running_sums import Epoch, RunningSums
 from dpcvx.privacy.sum_grounds import sum_grounds
+from dpcvx.privacy.weakness import warn_if_weak
 from dpcvx.sets import LossSet
 from dpcvx.storage.process import ProcessGuard
 from dpcvx.streams import stream
@@ -81,8 +84,10 @@ class PrivateSums(RunningSums):
         replicas: int | None = None,
     ) -> None:
         if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         self.secure, self.rounds_per_person = seed is None, rounds_per_person
+        if self.secure:
+            warn_if_weak(positive(epsilon, "epsilon"), share(delta, "delta"))
         self.settings: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,

@@ -4,10 +4,12 @@
 next epoch by `_opened`. `PrivateSums` and `ExactSums` say what these two are.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dpcvx import markup
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
 from dpcvx.privacy.certificate import Certificate
@@ -18,6 +20,7 @@ from dpcvx.sets import LossSet
 from dpcvx.storage.thread_lock import ThreadLock
 
 _FIRST_EPOCH = 16
+_log = logging.getLogger("dpcvx.privacy")  # of rounds alone: no loss and no sum is in a record
 
 
 class Summing(Protocol):
@@ -66,7 +69,7 @@ class RunningSums(ABC):
     ) -> None:
         self.thread_lock = ThreadLock()
         self.loss_set = loss_set
-        self.horizon = None if horizon is None else whole(horizon, "horizon")
+        self.horizon = None if horizon is None else whole(horizon, "horizon (None where it is unknown)")
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
         self._epoch = self._opened(self.horizon or _FIRST_EPOCH, 0, 0)
@@ -89,6 +92,7 @@ class RunningSums(ABC):
         if self.horizon is None and epoch.counter.items + 1 >= epoch.counter.horizon:
             # the last item of an epoch is released nowhere: the next epoch starts with an empty sum
             self._epoch = self._opened(2 * epoch.counter.horizon, epoch.number + 1, self.rounds + 1)
+            _log.info("epoch %d begins after round %d", self._epoch.number + 1, self.rounds)
         else:
             epoch.counter.update(self._item(clipped))
 
@@ -109,6 +113,11 @@ class RunningSums(ABC):
     @abstractmethod
     def check_process(self) -> None:
         """Refuse to go on after a fork, where noise is secure."""
+
+    def _repr_html_(self) -> str:
+        rounds = f"round {self.rounds} of {self.horizon or 'any number'}"
+        title = f"{type(self).__name__} of losses in the {self.loss_set.name}, {rounds}"
+        return markup.notebook(f"<p>{markup.text(title)}</p>{self.certificate._repr_html_()}")
 
     @property
     def relation(self) -> Neighbours:

@@ -4,6 +4,10 @@ The lines of a plot take their colours from the page. A figure is drawn with mat
 as keys; each has a value for light and one for dark, both with a contrast of at least 4.5 to the page behind.
 """
 
+from dpcvx.markup import NAMED
+
+__all__ = ["COLOURS", "NAMED", "SHEET", "variable"]
+
 COLOURS = {
     "#1f77b4": ("#1a66a0", "#6cb2eb"),
     "#ff7f0e": ("#ab4c00", "#ff9f4a"),
@@ -15,13 +19,6 @@ COLOURS = {
     "#7f7f7f": ("#666666", "#a3a8b0"),
     "#bcbd22": ("#6f7000", "#d0d13f"),
     "#17becf": ("#08727d", "#45cfde"),
-}
-NAMED = {
-    "page": ("#ffffff", "#15181d"),
-    "ink": ("#1b2129", "#e4e8ee"),
-    "quiet": ("#55606d", "#a4aebb"),
-    "line": ("#d3d9e0", "#3a424d"),
-    "panel": ("#f4f6f8", "#1d2229"),
 }
 
 
@@ -56,12 +53,20 @@ pre {{ background: var(--panel); padding: .8rem 1rem; border-radius: 6px; }}
 table {{ border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }}
 caption {{ caption-side: bottom; text-align: left; color: var(--quiet); padding-top: .4rem; }}
 th, td {{ padding: .3rem .8rem .3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }}
+.number {{ text-align: right; white-space: nowrap; }}
 thead th {{ border-bottom: 2px solid var(--line); }}
 tbody th {{ font-weight: 600; }}
 figure {{ margin: 1.2rem 0; min-width: 0; max-width: 36rem; }}
 figure svg {{ display: block; width: 100%; height: auto; fill: currentColor; stroke-linejoin: round; }}
 figcaption {{ color: var(--quiet); font-size: .92rem; margin-top: .4rem; }}
 .beside {{ display: grid; gap: 0 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }}
+@media screen and (max-width: 42rem) {{
+  .stacked thead {{ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }}
+  .stacked, .stacked tbody, .stacked tr, .stacked caption {{ display: block; }}
+  .stacked tr {{ padding: .5rem 0; border-bottom: 2px solid var(--line); }}
+  .stacked th, .stacked td {{ display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0; border: 0; }}
+  .stacked [data-name]::before {{ content: attr(data-name); color: var(--quiet); font-weight: 400; }}
+}}
 @media print {{
   main {{ max-width: none; padding: 0; }}
   h2, h3 {{ break-after: avoid; }}

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from dpcvx import markup
 from dpcvx.actions import ActionFamily
 from dpcvx.arrays import Array
-from dpcvx.errors import DeclarationError
+from dpcvx.errors import ArgumentError, DeclarationError
 from dpcvx.sets.barrier import SetBarrier
 from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
@@ -169,7 +169,7 @@ class DecisionSet:
         """
         x = self.flatten(point)
         if x.ndim != 1:
-            raise ValueError(f"contains takes one point of shape {self.shape}, not {np.shape(point)}.")
+            raise ArgumentError(f"contains takes one point of shape {self.shape}, not {np.shape(point)}.")
         return self._membership.contains(x, tol)
 
     @cached_property
@@ -229,7 +229,7 @@ class DecisionSet:
     def norm_bound(self, p: float) -> float:
         """A certified upper bound of max |x|_p over the set, for p >= 1 (matrices entry by entry)."""
         if not p >= 1:
-            raise ValueError(f"p must be at least 1, not {p}.")
+            raise ArgumentError(f"p must be at least 1, not {p}.")
         return self.recognised.norm_bound(p)
 
     # arrays and vectors
@@ -259,7 +259,7 @@ class DecisionSet:
 
     def _repr_html_(self) -> str:
         rows = [("subject to", text) for text in shortened(self.declared)] + self._derived()
-        return f"<p>{markup.text(self._title())}</p>{markup.table(rows)}"
+        return markup.notebook(f"<p>{markup.text(self._title())}</p>{markup.table(rows)}")
 
     def __repr__(self) -> str:
         return f"DecisionSet({self.name}: shape {self.shape}, dim {self.dim}, nu {self.nu:g})"

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array, reals
+from dpcvx.errors import ArgumentError
 
 
 class Layout:
@@ -25,10 +26,10 @@ class Layout:
         Raises:
             ValueError: where they have another shape or are no real numbers; `what` is how the sentence calls them.
         """
-        array = point if type(point) is np.ndarray and point.dtype == np.float64 else reals(point, what)
+        array = point if type(point) is np.ndarray and point.dtype == np.float64 else reals(point, what, self.shape)
         k = len(self.shape)
         if array.ndim < k or array.shape[array.ndim - k :] != self.shape:
-            raise ValueError(
+            raise ArgumentError(
                 f"The {what} has shape {array.shape}; expected {self.shape}, or a batch of these on leading axes."
             )
         if k < 2:
@@ -44,7 +45,7 @@ class Layout:
         """
         flat = self.flatten(point, what)
         if flat.ndim != 1 or not np.isfinite(flat).all():
-            raise ValueError(f"{what} must be one array of shape {self.shape} without NaN or infinities.")
+            raise ArgumentError(f"{what} must be one array of shape {self.shape} without NaN or infinities.")
         return flat
 
     def unflatten(self, vectors: Array) -> Array:

@@ -144,7 +144,7 @@ class LossCheck:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        return markup.table(self.rows(), caption=f"Check of the {self.name}")
+        return markup.notebook(markup.table(self.rows(), caption=f"Check of the {self.name}"))
 
 
 def excesses(losses: Array, outside: Bools, lower: Array, upper: Array, shape: tuple[int, ...]) -> tuple[Excess, ...]:

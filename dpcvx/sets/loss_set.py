@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx import markup
 from dpcvx.arrays import Array, Bools
+from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_check import LossCheck, excesses
 from dpcvx.sets.shapes import GridChange, Measure
@@ -55,7 +56,7 @@ class LossSet:
 
     def _measure(self, what: str, p: float) -> Measure:
         if not p >= 1:
-            raise ValueError(f"p must be at least 1, not {p}.")
+            raise ArgumentError(f"p must be at least 1, not {p}.")
         if (what, p) not in self._measures:
             self._measures[what, p] = getattr(self.recognised, what)(p)
         return self._measures[what, p]
@@ -64,7 +65,7 @@ class LossSet:
         """The interval [lo, hi] of <l, x> over the set: never too narrow, a solver's error is added outward."""
         flat = self._set.flatten(x, "x")
         if flat.ndim != 1 or not np.isfinite(flat).all():
-            raise ValueError(f"range takes one finite point of shape {self.shape}.")
+            raise ArgumentError(f"range takes one finite point of shape {self.shape}.")
         low, high = self.recognised.interval(flat)
         return float(low), float(high)
 
@@ -125,7 +126,7 @@ class LossSet:
         """
         flat = self.flatten(losses, "losses").reshape(-1, self.size)
         if not len(flat):
-            raise ValueError("check needs at least one loss.")
+            raise ArgumentError("check needs at least one loss.")
         finite: Bools = np.asarray(np.isfinite(flat).all(axis=1))
         lower, upper = (self.flatten(end) for end in self.bounding_box())
         room = tol * (upper - lower)
@@ -197,7 +198,7 @@ class LossSet:
         return [(f"diameter (p={p})", f"{self.diameter(p)!r}, radius {self.radius(p)!r}") for p in (1, 2, np.inf)]
 
     def _repr_html_(self) -> str:
-        return self._set._repr_html_() + markup.table(self._sizes())
+        return markup.notebook(self._set._repr_html_() + markup.table(self._sizes()))
 
     def __repr__(self) -> str:
         return f"LossSet({self.name}: shape {self.shape}, diameter(1) {self.diameter(1)!r})"

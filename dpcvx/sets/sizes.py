@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
 
@@ -24,9 +25,9 @@ class Sizes:
     def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
         for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
             if not isinstance(value, kind):
-                raise ValueError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+                raise ArgumentError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
         if decision_set.shape != loss_set.shape:
-            raise ValueError(
+            raise ArgumentError(
                 f"Losses have shape {loss_set.shape} and decisions {decision_set.shape}; they must be the same."
             )
         self.decision_set, self.loss_set = decision_set, loss_set

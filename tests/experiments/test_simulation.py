@@ -5,7 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cvxpy as cp
 import matplotlib as mpl
@@ -239,16 +239,42 @@ def test_the_result_prints_as_a_short_table():
     assert "no proved bound" in str(simulate(lambda seed: Center(X), coins(X, Y, 1)))
 
 
-def test_plot_shows_mean_band_and_bound():
+def test_plot_shows_mean_band_and_bound_where_that_fits():
     from matplotlib import pyplot
 
     result = simulate(Hedge(100, deviation=3.0), coins(X, Y, 100), replicas=5)
-    ax = result.plot()
+    ax = result.plot(bound=True)
     assert np.array_equal(ax.lines[0].get_ydata(), result.mean)
     assert ax.lines[1].get_ydata()[0] == result.bound.total
     assert len(ax.collections) == 1
-    assert simulate(Hedge(100), coins(X, Y, 100)).plot(ax) is ax and len(ax.lines) == 4
+    assert simulate(Hedge(100), coins(X, Y, 100)).plot(ax, bound=False, label="mine") is ax and len(ax.lines) == 3
+    assert ax.get_legend_handles_labels()[1][-1] == "mine"
+    top = result.band()[1].max()
+    near, far = (replace(result, bound=Bound(factor * top, 0.0)) for factor in (1.9, 2.1))
+    assert len(near.plot(ax).lines) == 5 and len(far.plot(ax).lines) == 6
     pyplot.close(ax.figure)
+
+
+def test_a_run_is_labelled_by_learner_epsilon_and_counter():
+    losses = coins(X, Y, 8)
+    private = simulate(FTRL(X, Y, 8, 0.5, counter="tree"), losses)
+    gaussian = simulate(FTRL(X, Y, 8, 0.5, 1e-6), losses)
+    assert private.label == "FTRL, epsilon = 0.5, binary tree"
+    assert gaussian.label.startswith("FTRL, epsilon = 0.5, delta = 1e-06, ")
+    assert simulate(FTRL(X, Y, 8), losses).label == "FTRL, no privacy"
+    assert simulate(Hedge(8), losses).label == "Hedge"
+
+
+def test_replicas_of_a_deterministic_learner_are_played_once(monkeypatch):
+    played = []
+    simulated = FTRL.simulated
+    monkeypatch.setattr(FTRL, "simulated", lambda self, n, seed: played.append(n) or simulated(self, n, seed))
+    losses = altdrift(X, Y, 64)
+    alone, several = simulate(FTRL(X, Y, 64), losses), simulate(FTRL(X, Y, 64), losses, replicas=5)
+    private = simulate(FTRL(X, Y, 64, 1.0), losses, replicas=5)
+    assert played == [1, 1, 5]
+    assert several.replicas == 5 and np.array_equal(several.regret, np.repeat(alone.regret, 5, axis=0))
+    assert len(np.unique(private.regret[:, -1])) == 5
 
 
 def test_pandas_is_asked_for_only_when_it_is_needed(monkeypatch):

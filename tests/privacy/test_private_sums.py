@@ -403,6 +403,7 @@ def test_long_horizons_are_planned_at_once():
     assert math.comb(p.touches + p.terms, p.terms) >= 2**36
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 @pytest.mark.parametrize("epsilon", [1e-6, 100.0])
 def test_extreme_epsilons_work(epsilon):
     for options in ({}, {"delta": 1e-6}):
@@ -468,6 +469,7 @@ def test_a_certificate_counts_in_words():
     assert [counted(number, "round") for number in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.5])
 # OpenDP's conversion takes seconds for a tiny epsilon
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import LossOutOfSetError
+from dpcvx.errors import ArgumentError, LossOutOfSetError
 from dpcvx.experiments.losses.sequence import Losses, stretch_length
 from dpcvx.sets import LossSet
 
@@ -39,7 +39,7 @@ def from_array(array: Any, Y: LossSet | None = None) -> Losses:
     """
     rows = np.array(array)
     if rows.dtype.kind not in "biuf":
-        raise ValueError(f"The array holds {rows.dtype}; losses are real numbers.")
+        raise ArgumentError(f"The array holds {rows.dtype}; losses are real numbers.")
     return _recorded("array", "The array", rows.astype(float), Y)
 
 
@@ -61,23 +61,23 @@ def from_file(path: str | Path, Y: LossSet | None = None) -> Losses:
     if path.suffix in (".npy", ".npz"):
         rows = _read_numpy(path)
         if rows.dtype.kind not in "biuf":
-            raise ValueError(f"{path} holds {rows.dtype}; losses are real numbers.")
+            raise ArgumentError(f"{path} holds {rows.dtype}; losses are real numbers.")
         return _recorded(path.name, str(path), rows, Y)
     if path.suffix in (".csv", ".txt"):
         return _recorded(path.name, str(path), _read_text(path), Y)
-    raise ValueError(f"{path} must end in .npy, .npz, .csv or .txt.")
+    raise ArgumentError(f"{path} must end in .npy, .npz, .csv or .txt.")
 
 
 def _read_numpy(path: Path) -> Array:
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} could not be read: {error}") from error
+        raise ArgumentError(f"{path} could not be read: {error}") from error
     if isinstance(loaded, np.ndarray):
         return loaded
     with loaded:
         if len(loaded.files) != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"{path} must hold one array, but it holds {len(loaded.files)}: {', '.join(loaded.files)}."
             )
         return np.asarray(loaded[loaded.files[0]])
@@ -91,10 +91,10 @@ def _read_text(path: Path) -> Array:
             continue  # a header
         width = width or len(read)
         if len(read) != width:
-            raise ValueError(f"{path}, line {line}: {len(read)} numbers, but the lines before have {width}.")
+            raise ArgumentError(f"{path}, line {line}: {len(read)} numbers, but the lines before have {width}.")
         for field, value in zip(fields, read, strict=True):
             if value is None or not math.isfinite(value):
-                raise ValueError(f"{path}, line {line}: {field!r} is not a finite number.")
+                raise ArgumentError(f"{path}, line {line}: {field!r} is not a finite number.")
             values.append(value)
     return np.frombuffer(values, dtype=float).reshape(-1, max(width, 1))
 
@@ -117,10 +117,10 @@ def _number(field: str) -> float | None:
 
 def _recorded(name: str, source: str, rows: Array, Y: LossSet | None) -> Losses:
     if rows.ndim == 0 or rows.size == 0:
-        raise ValueError(f"{source} has shape {rows.shape}: it holds no losses.")
+        raise ArgumentError(f"{source} has shape {rows.shape}: it holds no losses.")
     if Y is not None and rows.shape[1:] != Y.shape:
         if rows.shape[1:] != (Y.size,):
-            raise ValueError(
+            raise ArgumentError(
                 f"{source} holds losses of shape {rows.shape[1:]}, but those of the {Y.name} have {Y.shape}."
             )
         rows = Y.unflatten(rows)
@@ -137,7 +137,7 @@ def _require_finite(source: str, start: int, block: Array) -> None:
     if not np.isfinite(block).all():
         row, *entry = np.argwhere(~np.isfinite(block))[0].tolist()
         value = block[(row, *entry)]
-        raise ValueError(
+        raise ArgumentError(
             f"{source}, row {start + row} (counted from 0), entry {entry}: {value} is not a finite number."
         )
 

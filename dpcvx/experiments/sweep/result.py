@@ -60,7 +60,7 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         title, names, lines = self._table()
-        return f"<p>{markup.text(title)}</p>{markup.table(lines, names)}"
+        return markup.notebook(f"<p>{markup.text(title)}</p>{markup.table(lines, names)}")
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> SweepResult:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array, reals
-from dpcvx.errors import HorizonError
+from dpcvx.errors import ArgumentError, HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.noise import own_generator
@@ -71,7 +71,7 @@ class Bandit(Player):
         replicas: int | None = None,
     ) -> None:
         if not (np.isfinite(noise_scale) and noise_scale >= 0):
-            raise ValueError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
+            raise ArgumentError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
         self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
@@ -199,7 +199,7 @@ def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
         return np.float64(feedback)
     value = reals(feedback, "feedback")
     if value.shape not in ((), leading):
-        raise ValueError(f"The feedback must be numbers of shape {leading}, not of shape {value.shape}.")
+        raise ArgumentError(f"The feedback must be numbers of shape {leading}, not of shape {value.shape}.")
     if not np.isfinite(value).all():
-        raise ValueError("The feedback holds NaN or an infinity; nothing was changed.")
+        raise ArgumentError("The feedback holds NaN or an infinity; nothing was changed.")
     return value[()] if value.shape == leading else np.broadcast_to(value, leading)

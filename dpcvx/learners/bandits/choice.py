@@ -1,12 +1,16 @@
 """Which bandit learner, held for how many rounds: the one with the smallest proved bound."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import positive
+from dpcvx.errors import ArgumentError
 from dpcvx.learners.bandits import BANDITS, AdaptiveBandit, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
 from dpcvx.privacy.noise import own_generator
+from dpcvx.privacy.weakness import told_once
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
@@ -62,13 +66,14 @@ def private_bandit(
         PrivateBandit(private AdaptiveBandit, round 0 of 1000)
     """
     if choose not in ("bound", "practice"):
-        raise ValueError(f'choose must be "bound" or "practice", not {choose!r}.')
+        raise ArgumentError(f'choose must be "bound" or "practice", not {choose!r}.')
     noise = None if seed is None else stream(seed, "private_bandit: noise")
     own = own_generator(seed, "private_bandit: learners")
     if choose == "practice":
         return PrivateBandit(AdaptiveBandit(decision_set, loss_set, horizon, seed=own), epsilon, seed=noise, **options)
     candidates, refusals = bandits(decision_set, loss_set, horizon, own)
-    made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
+    with told_once(positive(epsilon, "epsilon")) if seed is None else nullcontext():
+        made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]
     made[0].comparison = (*bounds, *refusals)

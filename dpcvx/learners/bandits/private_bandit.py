@@ -20,7 +20,7 @@ import numpy as np
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
-from dpcvx.errors import HorizonError, OracleError, ProtocolError
+from dpcvx.errors import ArgumentError, HorizonError, OracleError, ProtocolError
 from dpcvx.learners.bandits.bandit import Bandit, read_feedback
 from dpcvx.learners.bandits.calibration import NOISES, Calibration
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound
@@ -31,6 +31,7 @@ from dpcvx.privacy.certificate_words import counted
 from dpcvx.privacy.feedback import Interval
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.pace import chosen_sampler
+from dpcvx.privacy.weakness import warn_if_weak
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
@@ -104,17 +105,19 @@ class PrivateBandit(Player):
     ) -> None:
         self.epsilon = positive(epsilon, "epsilon")
         if not (callable(getattr(learner, "act", None)) and callable(getattr(learner, "update", None))):
-            raise ValueError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
+            raise ArgumentError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
+        if getattr(learner, "sees", "value") != "value":
+            raise ArgumentError(_sees_losses(learner))
         if noise not in NOISES:
-            raise ValueError(f'noise must be "scalar" or "vector", not {noise!r}.')
+            raise ArgumentError(f'noise must be "scalar" or "vector", not {noise!r}.')
         if noise == "vector" and seed is None:
-            raise ValueError('noise="vector" exists only in simulation; give a seed, or use scalar noise.')
+            raise ArgumentError('noise="vector" exists only in simulation; give a seed, or use scalar noise.')
         self.loss_set: LossSet = _needed(loss_set, learner, "loss_set", LossSet)
         self.decision_set: DecisionSet = _needed(decision_set, learner, "decision_set", DecisionSet)
         self.horizon = whole(_needed(horizon, learner, "horizon", int), "horizon")
         self.noise, self.relation = noise, relation_for(neighbours, self.loss_set)
         if noise == "vector" and self.relation.declared_change:
-            raise ValueError('noise="vector" protects whole rounds; with a declared change use scalar noise.')
+            raise ArgumentError('noise="vector" protects whole rounds; with a declared change use scalar noise.')
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         self.sampler = chosen_sampler(sampler, 1)
@@ -123,8 +126,10 @@ class PrivateBandit(Player):
         )
         self.leading: tuple[int, ...] = getattr(learner, "leading", ())
         self._rng = None if seed is None else stream(seed, "PrivateBandit: noise")
+        if self._rng is None:
+            warn_if_weak(self.epsilon)
         if self._rng is None and self.leading:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         self._given = learner
         self.batch = self._chosen_batch(batch)
         self._learner = self._tuned(self.batch) if self._tunable else learner
@@ -206,7 +211,7 @@ class PrivateBandit(Player):
         Bandits of the package are trusted to play within the set. Of another learner the action is held against the
         set; where it plays replicas, only that of the first.
         """
-        X, point = self.decision_set, np.array(action)
+        X, point = self.decision_set, np.asarray(action).copy()
         if point.dtype.kind not in "biuf":
             raise OracleError(f"The learner's action must be an array of numbers, not {action!r}.")
         if point.shape != (*self.leading, *X.shape):
@@ -299,7 +304,7 @@ class PrivateBandit(Player):
             ValueError: where the learner itself has no method of this name.
         """
         if not hasattr(self._given, "simulated"):
-            raise ValueError(
+            raise ArgumentError(
                 f"The learner {type(self._given).__name__} has no method simulated(replicas, seed); give simulate a "
                 "function of a seed that makes the private learner."
             )
@@ -342,13 +347,23 @@ class PrivateBandit(Player):
         return f"PrivateBandit({self.name}, round {self.rounds} of {self.horizon})"
 
 
+def _sees_losses(learner: Any) -> str:
+    """That a learner is no bandit, and what to use instead."""
+    kind = type(learner).__name__
+    return (
+        f"PrivateBandit is for learners that see the value of an action alone, and {kind} sees whole losses: it is "
+        f"private by itself, as {kind}(decision_set, loss_set, horizon, epsilon); or give PrivateBandit a bandit, such "
+        "as SCRiBLe(decision_set, loss_set, horizon)."
+    )
+
+
 def _needed(given: Any, learner: Any, name: str, kind: type) -> Any:
     """An argument, or the learner's attribute of that name."""
     value = getattr(learner, name, None) if given is None else given
     if value is None:
-        raise ValueError(f"{name} must be given: the learner {type(learner).__name__} has none.")
+        raise ArgumentError(f"{name} must be given: the learner {type(learner).__name__} has none.")
     if not isinstance(value, kind) and kind is not int:
-        raise ValueError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
+        raise ArgumentError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
     return value
 
 

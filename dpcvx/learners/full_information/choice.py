@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.errors import DpcvxError
+from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
 from dpcvx.learners.full_information.lazy_weights import LazyWeights
@@ -78,7 +78,7 @@ def private_learner(
             continue
         best.rivals = (*(f"{one}: {bounds[one]:.6g}" for one in ranked), *refusals)
         return best
-    raise ValueError("No learner is admissible here: " + "; ".join(refusals))
+    raise ArgumentError("No learner is admissible here: " + "; ".join(refusals))
 
 
 def _maker(kind: type[Learner], game: tuple[Any, ...], options: dict[str, Any]) -> Callable[[Any], Learner]:

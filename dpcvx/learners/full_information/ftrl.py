@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.errors import ArgumentError, OracleError, UnsupportedConeError
 from dpcvx.learners.full_information.learner import FullInformation, PrivacyOptions
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.learners.regret_bound import RegretBound
@@ -80,11 +80,11 @@ class FTRL(FullInformation):
         if learning_rate is not None and not (
             isinstance(learning_rate, Real) and _RATES[0] <= learning_rate <= _RATES[1]
         ):
-            raise ValueError(
+            raise ArgumentError(
                 f"learning_rate must be a number between {_RATES[0]} and {_RATES[1]}, not {learning_rate!r}."
             )
         if tune_for not in ("oblivious", "reacting"):
-            raise ValueError(f'tune_for must be "oblivious" or "reacting", not {tune_for!r}.')
+            raise ArgumentError(f'tune_for must be "oblivious" or "reacting", not {tune_for!r}.')
         super().__init__(decision_set, loss_set, horizon, epsilon, delta, seed=seed, replicas=replicas, **privacy)
         self._given_rate, self.tune_for = learning_rate, tune_for
         self.comparison: tuple[Candidate, ...] = ()
@@ -95,7 +95,7 @@ class FTRL(FullInformation):
     def _named(self, regularizer: Any) -> Regularizer:
         if isinstance(regularizer, Regularizer):
             if regularizer.decision_set is not self.decision_set or regularizer.loss_set is not self.loss_set:
-                raise ValueError("The regularizer was made for another decision set or loss set.")
+                raise ArgumentError("The regularizer was made for another decision set or loss set.")
             return regularizer
         if not isinstance(regularizer, str):
             return OwnRegularizer(self.sizes, regularizer)
@@ -106,15 +106,22 @@ class FTRL(FullInformation):
                 raise OracleError("No regulariser is admissible here: " + "; ".join(c.reason for c in self.comparison))
             return best
         if regularizer not in REGULARIZERS:
-            raise ValueError(f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}.")
+            raise ArgumentError(
+                f"regularizer must be auto, {', '.join(REGULARIZERS)} or an object, not {regularizer!r}."
+            )
         return REGULARIZERS[regularizer](self.sizes)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether its actions follow from the losses alone: where there is no privacy."""
+        return self._privacy["epsilon"] is None
 
     def _tune(self, horizon: int) -> float:
         if self._given_rate or self.tune_for == "oblivious":
             return self._given_rate or self.regularizer.learning_rate(horizon)
         parts = self._reacting
         if parts is None:
-            raise ValueError(f'tune_for="reacting": {self._unsteady}')
+            raise ArgumentError(f'tune_for="reacting": {self._unsteady}')
         c, G, zeta = parts
         price = c * horizon * (G**2 / 2 + G * zeta)
         return float(np.sqrt(self.regularizer.range / price)) if self.regularizer.range and price else 1.0

@@ -35,6 +35,7 @@ from dpcvx.privacy.noise import own_generator
 from dpcvx.privacy.noise.drawing import select, toss
 from dpcvx.privacy.secret import Secret
 from dpcvx.privacy.sensitivity import Grid
+from dpcvx.privacy.weakness import warn_if_weak
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import Sizes, sizes_of
 from dpcvx.storage.process import ProcessGuard
@@ -223,6 +224,8 @@ class LazyWeights(Player):
         self.sizes = sizes_of(decision_set, loss_set)
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)
         self.clipping = Clipping(loss_set, neighbours, on_violation, self.leading)
+        if seed is None:
+            warn_if_weak(self.epsilon, self.delta)
         self._noise = None if seed is None else stream(seed, "LazyWeights: noise")
         self._rng = own_generator(seed, "LazyWeights: own draws")
         family = action_set(decision_set).family

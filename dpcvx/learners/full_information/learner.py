@@ -1,5 +1,6 @@
 """What FTRL and FTPL share: noisy sums of the losses in, actions out, epochs, certificate and bound."""
 
+import inspect
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, Unpack
@@ -8,6 +9,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
+from dpcvx.errors import ArgumentError, MissingArgumentError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
@@ -61,6 +63,15 @@ class FullInformation(Player):
 
     rivals: tuple[str, ...] = ()  # lines on the learners among which this one was chosen
 
+    @classmethod
+    def _check_call(cls, arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
+        if len(arguments) < 3 and "horizon" not in settings:
+            own = inspect.signature(cls.__init__).parameters.get("horizon")
+            if own is not None and own.default is own.empty:
+                raise MissingArgumentError(
+                    f"{cls.__name__} needs a horizon: the number of rounds, or horizon=None where it is unknown."
+                )
+
     def __init__(
         self,
         decision_set: DecisionSet,
@@ -78,7 +89,7 @@ class FullInformation(Player):
             known = ", ".join(PrivacyOptions.__annotations__)
             raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
         if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self._privacy: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
@@ -87,11 +98,11 @@ class FullInformation(Player):
         self._sums: RunningSums
         if epsilon is None:
             if delta:
-                raise ValueError(f"delta = {delta} without epsilon; give both, or neither for no privacy.")
+                raise ArgumentError(f"delta = {delta} without epsilon; give both, or neither for no privacy.")
             options = {"on_violation": privacy.get("on_violation", "clip")}
             extra = sorted(privacy.keys() - options.keys())
             if extra:
-                raise ValueError(f"{', '.join(extra)} without epsilon; give epsilon too.")
+                raise ArgumentError(f"{', '.join(extra)} without epsilon; give epsilon too.")
             self._sums = ExactSums(loss_set, horizon, replicas=replicas, **options)
         else:
             self._sums = PrivateSums(loss_set, horizon, epsilon, delta, seed=noise, replicas=replicas, **privacy)

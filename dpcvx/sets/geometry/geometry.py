@@ -6,12 +6,15 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry import bounds
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.geometry.charts import Chart
 from dpcvx.sets.geometry.fibre import fibre
 from dpcvx.sets.geometry.parameter import BarrierParameter, barrier_parameter
+
+_BEYOND = 1 + 1e-12  # a point is inside if it is so from farther out, where rounding alone would not decide
 
 
 class Geometry:
@@ -100,16 +103,16 @@ class Geometry:
         y = chart.coordinates(x)
         off = np.abs(chart.x0 + chart.push(y) - x).max(initial=0.0)
         if not off <= 1e-6 * self.extent + 1e-12 * np.abs(chart.x0).max(initial=0.0):
-            raise ValueError(f"The point is not on the affine hull of the {self.name}: it is off by {off:.2g}.")
+            raise ArgumentError(f"The point is not on the affine hull of the {self.name}: it is off by {off:.2g}.")
         outside = f"The point is not in the interior of the {self.name}; the barrier is infinite there."
         if not chart.auxiliaries:
-            if not np.all(chart.interior(y)):
-                raise ValueError(outside)
+            if not np.all(chart.interior(_BEYOND * y)):
+                raise ArgumentError(outside)
             return y
         lifted = []
         for one in y.reshape(-1, chart.width):
-            z = fibre(chart, one)
+            z = None if fibre(chart, _BEYOND * one, exact=False) is None else fibre(chart, one)
             if z is None:
-                raise ValueError(outside)
+                raise ArgumentError(outside)
             lifted.append(z)
         return np.array(lifted).reshape(*y.shape[:-1], chart.size)

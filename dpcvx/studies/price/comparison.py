@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dpcvx.arguments import positive, share, whole
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.losses import GENERATORS, Losses
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.studies.price.contenders import Contender, compared_role, contenders
@@ -43,7 +44,7 @@ class Comparison:
         chosen = (settings,) if isinstance(settings, str) else tuple(dict.fromkeys(settings))
         for setting in chosen:
             if setting not in SETTINGS:
-                raise ValueError(f"settings must be among {', '.join(SETTINGS)}, not {setting!r}.")
+                raise ArgumentError(f"settings must be among {', '.join(SETTINGS)}, not {setting!r}.")
         played = (losses,) if isinstance(losses, str) or callable(losses) else losses
         comparison = cls(
             epsilons=tuple(sorted({positive(epsilon, "epsilon") for epsilon in _several(epsilons)})),
@@ -57,7 +58,7 @@ class Comparison:
         )
         for name in ("epsilons", "horizons", "settings", "losses"):
             if not getattr(comparison, name):
-                raise ValueError(f"{name} must hold at least one, but it is empty.")
+                raise ArgumentError(f"{name} must hold at least one, but it is empty.")
         return comparison
 
     def arguments(self) -> dict[str, Any]:
@@ -83,5 +84,5 @@ def _generator(kind: str | Generator) -> Generator:
     if callable(kind):
         return kind
     if kind not in GENERATORS:
-        raise ValueError(f"losses must be functions or among {', '.join(GENERATORS)}, not {kind!r}.")
+        raise ArgumentError(f"losses must be functions or among {', '.join(GENERATORS)}, not {kind!r}.")
     return GENERATORS[kind]

@@ -157,7 +157,7 @@ class PriceOfPrivacy:
             header, *lines = self.table(setting)
             tables.append(markup.table(lines, header, f"{setting}: {self.learners(setting)}"))
         above = "".join(f"<p>{markup.text(line)}</p>" for line in [self._title(), *self.recommendation.splitlines()])
-        return f"{above}{''.join(tables)}<p>{markup.text(LEGEND)}</p>"
+        return markup.notebook(f"{above}{''.join(tables)}<p>{markup.text(LEGEND)}</p>")
 
     def plot(self, ax: Any = None, *, setting: str | None = None, horizon: int | None = None) -> Any:
         """Regret over epsilon in one setting and over one horizon, on matplotlib axes, which are returned.

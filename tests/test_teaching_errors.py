@@ -1,0 +1,129 @@
+"""Wrong arguments are errors of the package that say what was expected, and ValueErrors still."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import decision_sets as ds
+import dpcvx
+from dpcvx.privacy.weakness import weakness
+
+X = ds.simplex(3)
+_loss = cp.Variable(3, name="loss")
+Y = dpcvx.LossSet(_loss, [_loss >= -1, _loss <= 1])
+
+WRONG_ARGUMENTS = {
+    "epsilon of a learner": lambda: dpcvx.FTRL(X, Y, 8, -1.0),
+    "epsilon of sums": lambda: dpcvx.PrivateSums(Y, 8, 0),
+    "epsilon of a bandit": lambda: dpcvx.PrivateBandit(dpcvx.SCRiBLe(X, Y, 8), float("nan")),
+    "delta": lambda: dpcvx.FTRL(X, Y, 8, 1.0, 1.0),
+    "horizon": lambda: dpcvx.FTRL(X, Y, 0, 1.0),
+    "shapes of two sets": lambda: dpcvx.FTRL(ds.simplex(4), Y, 8, 1.0),
+    "shape of a point": lambda: X.contains([1.0, 0.0]),
+    "kind of a set": lambda: dpcvx.FTRL(Y, X, 8, 1.0),
+    "number of the catalogue": lambda: ds.simplex(0),
+    "number of replicas": lambda: dpcvx.simulate(dpcvx.FTRL(X, Y, 8), np.zeros((8, 3)), replicas=0),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ARGUMENTS.values(), ids=WRONG_ARGUMENTS)
+def test_a_wrong_argument_is_an_error_of_the_package_and_a_value_error(wrong):
+    with pytest.raises(dpcvx.DpcvxError) as caught:
+        wrong()
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("kind", [dpcvx.FTRL, dpcvx.FTPL])
+def test_a_missing_horizon_tells_of_none(kind):
+    with pytest.raises(dpcvx.DpcvxError, match=f"{kind.__name__} needs a horizon.*horizon=None") as caught:
+        kind(X, Y, epsilon=1.0)
+    assert isinstance(caught.value, TypeError)
+    with pytest.raises(ValueError, match="None where it is unknown"):
+        kind(X, Y, 0, 1.0)
+
+
+def test_a_learner_whose_horizon_has_a_default_may_leave_it_out():
+    class Always(dpcvx.FTRL):
+        def __init__(self, decision_set, loss_set, horizon=4):
+            super().__init__(decision_set, loss_set, horizon)
+
+    assert Always(X, Y).horizon == 4
+
+
+@pytest.mark.parametrize("learner", [dpcvx.FTRL(X, Y, 8), dpcvx.LazyWeights(X, Y, 8, 1.0, seed=0)])
+def test_a_learner_of_whole_losses_is_no_bandit_and_is_refused_at_once(learner):
+    kind = type(learner).__name__
+    with pytest.raises(dpcvx.DpcvxError, match=rf"{kind} sees whole losses.*{kind}\(decision_set.*SCRiBLe"):
+        dpcvx.PrivateBandit(learner, 1.0)
+
+
+NO_LOSSES = {
+    "a problem": (cp.Problem(cp.Minimize(0)), r"array of real numbers of shape \(3,\), not a Problem of cvxpy"),
+    "a variable": (cp.Variable(3), r"of shape \(3,\), not a Variable of cvxpy: give numbers"),
+    "nothing": (None, r"array of real numbers of shape \(3,\), not None"),
+    "a dict": ({"a": 1.0}, r"array of real numbers of shape \(3,\), not a dict"),
+    "a function": (lambda x: x, r"of shape \(3,\), not a function"),
+    "too few": ([1.0, 2.0], r"shape \(2,\); expected \(3,\)"),
+}
+
+
+@pytest.mark.parametrize(("given", "words"), NO_LOSSES.values(), ids=NO_LOSSES)
+def test_what_is_no_loss_is_told_what_was_expected_and_changes_nothing(given, words):
+    learner = dpcvx.FTRL(X, Y, 8, 1.0)
+    learner.act()
+    with pytest.raises(dpcvx.DpcvxError, match=words):
+        learner.update(given)
+    assert learner.rounds == 0
+    learner.update([0.5, 0.0, -1.0])
+    assert learner.rounds == 1
+
+
+def test_a_barrier_refuses_a_vertex_and_an_edge_however_they_are_rounded():
+    ball = dpcvx.DecisionSet(x := cp.Variable(2), [cp.norm(x, 2) <= 1])
+    for declared, point in [
+        (X, [1.0, 0.0, 0.0]),
+        (X, [0.5, 0.5, 0.0]),
+        (ball, [0.6, 0.8]),
+        (ds.box([0, 0], [1, 1]), [1, 0]),
+    ]:
+        with pytest.raises(dpcvx.DpcvxError, match="not in the interior"):
+            declared.dikin(np.array(point))
+        inner = 0.999999 * np.array(point) + 0.000001 * declared.center
+        assert np.allclose(declared.dikin(inner).center, inner)
+
+
+WEAK = {
+    "learner": lambda: dpcvx.FTRL(X, Y, 8, 30.0),
+    "sums": lambda: dpcvx.PrivateSums(Y, 8, 21.0),
+    "delta": lambda: dpcvx.FTRL(X, Y, 8, 1.0, 0.01),
+    "bandit": lambda: dpcvx.PrivateBandit(dpcvx.SCRiBLe(X, Y, 8), 50.0),
+    "chosen among several": lambda: dpcvx.private_bandit(X, Y, 8, 1000.0),
+    "lazy weights": lambda: dpcvx.LazyWeights(X, Y, 8, 25.0),
+}
+
+
+@pytest.mark.parametrize("make", WEAK.values(), ids=WEAK)
+def test_weak_privacy_is_warned_of_once_and_where_it_was_asked_for(make):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        make()
+    assert len(told) == 1
+    assert told[0].category is dpcvx.WeakPrivacyWarning
+    assert told[0].filename == __file__
+    assert "next to no protection" in str(told[0].message)
+
+
+def test_usual_privacy_and_simulations_are_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dpcvx.FTRL(X, Y, 8, 20.0, 1e-3)
+        dpcvx.FTRL(X, Y, 8, 1000.0, 0.5, seed=0)
+        dpcvx.private_bandit(X, Y, 8, 1000.0, seed=0)
+
+
+def test_the_sentence_on_weak_privacy_has_the_odds_in_it():
+    assert "e^30 = 1e+13" in weakness(30.0)
+    assert "once in 50 runs" in weakness(1.0, 0.02)
+    assert weakness(20.0, 1e-3) is None
