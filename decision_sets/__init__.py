@@ -18,6 +18,12 @@ from decision_sets.matrices import nuclear_ball as nuclear_ball
 from decision_sets.matrices import spectrahedron as spectrahedron
 from decision_sets.matrices import spectral_ball as spectral_ball
 from decision_sets.named import NAMED as NAMED
+from decision_sets.networks import Network as Network
+from decision_sets.networks import Routes as Routes
+from decision_sets.networks import RoutesWarning as RoutesWarning
+from decision_sets.networks import as_network as as_network
+from decision_sets.networks import read_network as read_network
+from decision_sets.networks import routes as routes
 from decision_sets.permutations import birkhoff as birkhoff
 from decision_sets.permutations import permutahedron as permutahedron
 from decision_sets.polytopes import convex_hull as convex_hull

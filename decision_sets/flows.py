@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
+from dpcvx.actions.dag import Dag
 from dpcvx.arrays import Array
 from dpcvx.sets import DecisionSet
 
@@ -50,52 +51,25 @@ class PathPolytope:
         self.source, self.target = index[source], index[target]
         self.edges = [(index[edge[0]], index[edge[1]]) for edge in graph.edges]
         tails, heads = np.array(self.edges).T
-        columns = np.arange(len(self.edges))
-        ones, shape = np.ones(len(self.edges)), (len(index), len(self.edges))
-        self.divergence = sp.csr_array((ones, (tails, columns)), shape=shape)
-        self.divergence -= sp.csr_array((ones, (heads, columns)), shape=shape)
-        self.demand = np.zeros(len(index))
-        self.demand[self.source], self.demand[self.target] = 1.0, -1.0
-
-        useful = (nx.descendants(graph, source) | {source}) & (nx.ancestors(graph, target) | {target})
-        live = {index[node] for node in useful}
-        self._outgoing: dict[int, list[int]] = {i: [] for i in live}
-        for e, (tail, head) in enumerate(self.edges):
-            if tail in live and head in live:
-                self._outgoing[tail].append(e)
-        backwards = [index[node] for node in reversed(list(nx.topological_sort(graph)))]
-        self._backwards = [i for i in backwards if i in live and i != self.target]
+        self.divergence, self.demand = conservation(tails, heads, len(index), self.source, self.target)
+        self.dag = Dag(tails, heads, self.source, self.target)
 
     def shortest_path(self, costs: Array) -> Array:
         """Return the indicator of the cheapest path; costs may be negative."""
-        cost = costs.tolist()
-        cheapest = {self.target: 0.0}
-        best: dict[int, int] = {}
-        for node in self._backwards:
-            value, best[node] = min((cost[e] + cheapest[self.edges[e][1]], e) for e in self._outgoing[node])
-            cheapest[node] = value
-        return self._indicator(best.__getitem__)
+        return self.dag.indicator(self.dag.shortest(costs))
 
     def random_walk(self, flow: Array, rng: np.random.Generator) -> Array:
         """Draw a path whose mean is ``flow``: at every node the next edge is drawn in proportion to its flow."""
+        return self.dag.indicator(self.dag.draw(flow, rng))
 
-        def next_edge(node: int) -> int:
-            choices = self._outgoing[node]
-            weights = np.maximum(flow[choices], 0.0)
-            total = weights.sum()
-            # Only rounding leads to a node without flow; from there any path will do.
-            return int(rng.choice(choices, p=weights / total if total > 0 else None))
 
-        return self._indicator(next_edge)
-
-    def _indicator(self, next_edge: Any) -> Array:
-        path = np.zeros(len(self.edges))
-        node = self.source
-        while node != self.target:
-            edge = next_edge(node)
-            path[edge] = 1.0
-            node = self.edges[edge][1]
-        return path
+def conservation(tails: Array, heads: Array, nodes: int, source: int, target: int) -> tuple[sp.csr_array, Array]:
+    """Outflow minus inflow of each node, sparse (nodes, edges), and what a unit flow leaves at each node."""
+    columns, ones = np.arange(len(tails)), np.ones(len(tails))
+    out, into = (sp.csr_array((ones, (ends, columns)), shape=(nodes, len(tails))) for ends in (tails, heads))
+    demand = np.zeros(nodes)
+    demand[source], demand[target] = 1.0, -1.0
+    return sp.csr_array(out - into), demand
 
 
 def require_paths(graph: Any, source: Any, target: Any) -> None:

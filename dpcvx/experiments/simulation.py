@@ -21,6 +21,7 @@ from dpcvx.experiments.replicas import players
 from dpcvx.experiments.simulation_result import Simulation
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.loss_check import LossCheck
+from dpcvx.sets.pairing import Pairing
 from dpcvx.storage.fingerprint import fingerprint
 
 _STRIDE = 256  # rounds between two looks at the clock
@@ -146,13 +147,14 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     block = losses.block(state.round, stop)
     act, update, incurred = playing.act, playing.update, state.incurred
     replicas = len(incurred)
-    expected = (replicas, *losses.shape)
+    pairing = Pairing(X, losses.shape)
+    expected = (replicas, *X.shape)
     bandit = getattr(playing, "sees", "loss") == "value"
     for loss, flat in zip(block, block.reshape(len(block), -1), strict=True):
         x = np.asarray(act())
         if x.shape != expected:
             raise ArgumentError(f"act() returned an array of shape {x.shape}; expected {expected}.")
-        values = x.reshape(replicas, -1) @ flat
+        values = pairing.usage(x).reshape(replicas, -1) @ flat
         incurred += values
         update(values if bandit else loss)
     if not X.contains(x[0], 1e-6):
@@ -160,7 +162,7 @@ def play_on(state: SimulationState, playing: Any, losses: Losses, rounds: Array,
     state.total += block.sum(axis=0)
     state.round = stop
     if stop == rounds[state.recorded]:
-        best = -float(X.support(-state.total))  # the least <L, x> over X
+        best = -float(X.support(-pairing.covector(state.total)))  # the least <L, x> over X
         state.regret[:, state.recorded] = incurred - best
         state.recorded += 1
 
@@ -199,8 +201,7 @@ def _decision_set(prototype: Any, losses: Losses) -> DecisionSet:
         raise ArgumentError(
             f"The learner needs an attribute decision_set, against whose best point its regret is taken, not {X!r}."
         )
-    if losses.shape != X.shape:
-        raise ArgumentError(f"The losses have shape {losses.shape}, but the decisions have shape {X.shape}.")
+    Pairing(X, losses.shape)  # raises where the shapes do not go together
     Y = getattr(prototype, "loss_set", None)
     if isinstance(Y, LossSet):
         for k in np.unique(np.linspace(0, losses.horizon - 1, _LOOKS).astype(int)):

@@ -245,9 +245,8 @@ class Change(Neighbours):
         """
         if self.is_nothing:
             return 0
-        X = sizes.decision_set
         ends = (
-            np.abs([X.flatten(end) for end in X.bounding_box()]).max(axis=0),
+            np.abs(sizes.pairing.usage_box()).max(axis=0),
             np.abs(_box(sizes.loss_set)).max(axis=0),
         )
         blur = 2.0**-52 * self.size * float(ends[0] @ ends[1])

@@ -95,7 +95,7 @@ class Entropy(Regularizer):
 
     def noise_bound(self, noise: Noise, learning_rate: float) -> float:
         total = self.decision_set.recognised.softmax_total
-        if total is None:
+        if total is None or not self.sizes.pairing.selects:
             return float("inf")
         # E (S/eta) log mean exp(-eta Z_i) <= (S/eta) max log E exp(-eta Z_i), by Jensen's inequality; given a level of
         # the noise where its coordinates depend on each other by that alone, and then the mean over levels is taken

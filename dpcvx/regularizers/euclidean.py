@@ -38,8 +38,8 @@ class Euclidean(Regularizer):
         return 1.0, self.dual_norm
 
     def noise_size(self, noise: Noise, width: float) -> float:
-        return float(np.sqrt(self.decision_set.dim)) * noise.deviation  # of the tangential part
+        return float(np.sqrt(self.sizes.noise_gain * self.decision_set.dim)) * noise.deviation  # of the tangential part
 
     def noise_bound(self, noise: Noise, learning_rate: float) -> float:
         # max <-Z, x> - |x - c|^2/(2 eta) <= -<Z, c> + eta |Z|^2/2, Z the tangential part
-        return learning_rate * self.decision_set.dim * noise.deviation**2 / 2
+        return learning_rate * self.sizes.noise_gain * self.decision_set.dim * noise.deviation**2 / 2

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from dpcvx import markup
 from dpcvx.actions import ActionFamily
 from dpcvx.arrays import Array
-from dpcvx.errors import ArgumentError, DeclarationError
+from dpcvx.errors import ArgumentError, DeclarationError, UnsupportedConeError
 from dpcvx.sets.barrier import SetBarrier
 from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
@@ -44,10 +44,13 @@ class DecisionSet:
         vertex_sampler: an own (point, rng) -> random vertex with mean point, used by `sample_vertex`.
         solver: an installed cvxpy solver, through which `argmin` and `project` then run: slow and independent.
         prune: whether to remove redundant inequalities by linear programs.
+        links_map: a matrix M, sparse or not, (k, size): losses may then have the shape (k,), and cost <l, M x>.
         name: how `summary` calls the set.
 
     Attributes:
         name, variable: as given.
+        links_map: M as a sparse array, or None.
+        bandit_refusal: why no bandit may play on the set, in a sentence; None for almost every set.
         shape, size: of the variable.
         layout: the way between arrays of that shape and vectors.
         geometry: the conic form, its chart around the analytic center, and what follows from them.
@@ -71,6 +74,8 @@ class DecisionSet:
         True
     """
 
+    bandit_refusal: str | None = None
+
     def __init__(
         self,
         variable: cp.Variable,
@@ -80,6 +85,7 @@ class DecisionSet:
         vertex_sampler: VertexSampler | None = None,
         solver: str | None = None,
         prune: bool = False,
+        links_map: Any = None,
         name: str | None = None,
     ) -> None:
         for key, given in (("oracle", oracle), ("vertex_sampler", vertex_sampler)):
@@ -98,6 +104,7 @@ class DecisionSet:
         self.variable = variable
         self.layout = Layout(variable.shape)
         self.shape, self.size = self.layout.shape, self.layout.size
+        self.links_map = _read_map(links_map, self.size)
         self.geometry = Geometry(found.conic, found.chart, self.name)
         self.recognised: Shape = recognise(Facts(declaration, self._lifted, self.geometry, self.layout))
         self.barrier = SetBarrier(self.geometry, self.layout)
@@ -126,6 +133,9 @@ class DecisionSet:
             entries.sum_duplicates()
             entries.eliminate_zeros()
             parts += [f"{entries.shape} {entries.indptr.tolist()} {entries.indices.tolist()} ", entries.data + 0.0]
+        if self.links_map is not None:
+            M = self.links_map
+            parts += [f"map {M.shape} {M.indptr.tolist()} {M.indices.tolist()} ", M.data + 0.0]
         return fingerprint(parts, [end + 0.0 for end in (form.b, form.e, form.offset)])
 
     # what was derived
@@ -211,8 +221,10 @@ class DecisionSet:
         """The vertices as actions of a bandit: by a formula where there is one, otherwise by a list.
 
         Raises:
-            UnsupportedConeError: where the set is no polytope, or has too many vertices.
+            UnsupportedConeError: where the set is no polytope, has too many vertices, or admits no bandit.
         """
+        if self.bandit_refusal is not None:
+            raise UnsupportedConeError(self.bandit_refusal)
         return self.recognised.action_family(self._oracles.argmin)
 
     # sizes
@@ -263,3 +275,17 @@ class DecisionSet:
 
     def __repr__(self) -> str:
         return f"DecisionSet({self.name}: shape {self.shape}, dim {self.dim}, nu {self.nu:g})"
+
+
+def _read_map(given: Any, size: int) -> sparse.csr_array | None:
+    """The map of a set as a sparse array with sorted entries."""
+    if given is None:
+        return None
+    try:
+        M = sparse.csr_array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DeclarationError(f"links_map must be a matrix of numbers: {error}.") from error
+    if M.ndim != 2 or M.shape[1] != size or not np.isfinite(M.data).all():
+        raise DeclarationError(f"links_map must be a finite matrix with {size} columns, not of shape {M.shape}.")
+    M.sum_duplicates()
+    return M

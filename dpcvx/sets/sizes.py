@@ -11,6 +11,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
+from dpcvx.sets.pairing import Pairing, PulledLosses
 
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
 
@@ -18,19 +19,25 @@ _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
 class Sizes:
     """A decision set X and a loss set Y measured against each other; every "max" stands for an upper bound of it.
 
+    Attributes:
+        decision_set, loss_set: X and Y.
+        pairing: how a loss acts on a decision.
+
     Raises:
-        ValueError: where they are no such sets, or have different shapes.
+        ValueError: where they are no such sets, or their shapes do not go together.
     """
 
     def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
         for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
             if not isinstance(value, kind):
                 raise ArgumentError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
-        if decision_set.shape != loss_set.shape:
-            raise ArgumentError(
-                f"Losses have shape {loss_set.shape} and decisions {decision_set.shape}; they must be the same."
-            )
         self.decision_set, self.loss_set = decision_set, loss_set
+        self.pairing = Pairing(decision_set, loss_set.shape)
+
+    @cached_property
+    def losses(self) -> LossSet | PulledLosses:
+        """Y as covectors over X: itself, or through the map that X carries."""
+        return self.pairing.losses(self.loss_set)
 
     @property
     def middle(self) -> Array:
@@ -45,7 +52,7 @@ class Sizes:
     @cached_property
     def magnitude(self) -> float:
         """max |<l, x>| over losses and decisions."""
-        X, Y = self.decision_set, self.loss_set
+        X, Y = self.decision_set, self.losses
         lower, upper = (X.flatten(end) for end in X.bounding_box())
         middle, half = self._loss_box
         reach = np.maximum(np.abs(lower), np.abs(upper))
@@ -70,7 +77,7 @@ class Sizes:
     @cached_property
     def values(self) -> tuple[float, float]:
         """The least and the largest <l, x> over losses and decisions, from outside."""
-        X, Y = self.decision_set, self.loss_set
+        X, Y = self.decision_set, self.losses
         low, high = self.box_values
         low, high = max(low, -self.magnitude), min(high, self.magnitude)
         if self.vertices is not None:
@@ -82,7 +89,7 @@ class Sizes:
     @cached_property
     def feedback_range(self) -> float:
         """max <l - l', x> over pairs of losses and decisions: how far one loss moves the feedback."""
-        X, Y = self.decision_set, self.loss_set
+        X, Y = self.decision_set, self.losses
         lower, upper = (X.flatten(end) for end in X.bounding_box())
         _, half = self._loss_box
         candidates = [2 * float(np.maximum(np.abs(lower), np.abs(upper)) @ half)]
@@ -94,8 +101,36 @@ class Sizes:
 
     @cached_property
     def one_norm_diameter(self) -> float:
-        """max |x - x'|_1 over X."""
-        return float(self.decision_set.recognised.diameter(1))
+        """max |x - x'|_1 over X, in the entries of losses: what an error of 1 in each of them costs."""
+        return self.used_diameter(1)
+
+    def used_radius(self, p: float) -> float:
+        """max |x|_p over X, in the entries of losses."""
+        return self.pairing.stretch(p) * float(self.decision_set.recognised.radius(p))
+
+    def used_diameter(self, p: float) -> float:
+        """max |x - x'|_p over X, in the entries of losses."""
+        return self.pairing.stretch(p) * float(self.decision_set.recognised.diameter(p))
+
+    @property
+    def noise_gain(self) -> float:
+        """By how much the map of X may raise the variance of independent noise on losses, in any direction."""
+        return 1.0 if self.pairing.isometric else self.pairing.stretch(2) ** 2
+
+    @property
+    def used_reach(self) -> float:
+        """max |x - middle|_2 over X, in the entries of losses."""
+        return self.radius if self.pairing.isometric else self.pairing.stretch(2) * self.radius
+
+    @cached_property
+    def used_loss_radius(self) -> float:
+        """max |l|_2 over Y, of the entries that decisions use; of the part that differs over X where that is known."""
+        if self.pairing.isometric:
+            return self.loss_radius
+        lower, upper = (self.loss_set.flatten(end) for end in self.loss_set.bounding_box())
+        used = np.any(self.pairing.usage_box(), axis=0)
+        box = float(np.linalg.norm(np.maximum(np.abs(lower), np.abs(upper))[used]))
+        return min(float(self.loss_set.radius(2)), box)
 
     @property
     def vertices(self) -> Array | None:
@@ -126,7 +161,7 @@ class Sizes:
     @cached_property
     def _loss_box(self) -> tuple[Array, Array]:
         """The middle and the half-widths of the bounding box of Y."""
-        lower, upper = (self.loss_set.flatten(end) for end in self.loss_set.bounding_box())
+        lower, upper = (self.losses.flatten(end) for end in self.losses.bounding_box())
         return (lower + upper) / 2, (upper - lower) / 2
 
     @cached_property
@@ -134,7 +169,7 @@ class Sizes:
         """max |l|_2 over Y of the part that differs over X."""
         middle, half = self._loss_box
         around = float(np.linalg.norm(self.tangential(middle)) + np.linalg.norm(half))
-        return min(float(self.loss_set.radius(2)), around)
+        return min(float(self.losses.radius(2)), around)
 
     def largest_squares(self, shift: float) -> Array:
         """max (l_i - shift)^2 over Y for each entry, as a vector."""
@@ -150,7 +185,7 @@ class Sizes:
     @cached_property
     def variation(self) -> float:
         """max <l, x - x'> over losses and pairs of decisions: T times this is the largest regret of T rounds."""
-        X, Y = self.decision_set, self.loss_set
+        X, Y = self.decision_set, self.losses
         if not X.dim:
             return 0.0
         middle, half = self._loss_box
@@ -164,7 +199,7 @@ class Sizes:
 
     def regret_of(self, point: Array) -> float:
         """max <l, point - x> over losses and decisions: the largest regret of a round that plays this vector of X."""
-        X, Y = self.decision_set, self.loss_set
+        X, Y = self.decision_set, self.losses
         middle, half = self._loss_box
         candidates = [self.variation]
         candidates.append(X.recognised.chord_bound(lambda x: middle * (point - x) + half * np.abs(point - x)))

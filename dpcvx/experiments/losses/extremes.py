@@ -7,14 +7,14 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.pairing import Pairing
 
 LISTED = 128  # extreme losses that stand for all of them where each costs a call of a solver
 
 
 def check_shapes(X: DecisionSet, Y: LossSet) -> None:
-    """Refuse losses and decisions of different shapes."""
-    if X.shape != Y.shape:
-        raise ValueError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
+    """Refuse losses and decisions whose shapes do not go together."""
+    Pairing(X, Y.shape)
 
 
 def random_vertex(X: DecisionSet, rng: np.random.Generator) -> Array:
@@ -29,7 +29,7 @@ def opposite_vertex(X: DecisionSet, vertex: Array) -> Array:
 
 def favouring(X: DecisionSet, Y: LossSet, vertex: Array) -> Array:
     """The loss of Y under which a vertex is better than the center of X by as much as possible."""
-    return Y.argmin(vertex - X.center)
+    return Y.argmin(Pairing(X, Y.shape).usage(vertex - X.center))
 
 
 def ends(Y: LossSet, rng: np.random.Generator) -> Array:

@@ -28,14 +28,15 @@ class ActionSet(Generic[Family]):
     def values(self, loss_set: LossSet, sizes: Sizes) -> tuple[float, float]:
         """The least and the largest <loss, action>, from outside, remembered for one loss set."""
         if self._measured is None or self._measured[0] is not loss_set:
-            self._measured = loss_set, self._values(loss_set, sizes)
+            self._measured = loss_set, self._values(sizes)
         return self._measured[1]
 
-    def _values(self, loss_set: LossSet, sizes: Sizes) -> tuple[float, float]:
+    def _values(self, sizes: Sizes) -> tuple[float, float]:
         def ranges(points: Array) -> tuple[Array, Array]:
-            return loss_set.ranges(self.decision_set.unflatten(points))
+            return losses.ranges(self.decision_set.unflatten(points))
 
-        lower, upper = (loss_set.flatten(end) for end in loss_set.bounding_box())
+        losses = sizes.losses
+        lower, upper = (losses.flatten(end) for end in losses.bounding_box())
         known = self.family.values((lower, upper), ranges)
         return sizes.values if known is None else known
 

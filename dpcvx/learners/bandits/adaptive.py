@@ -71,7 +71,7 @@ class AdaptiveBandit(Bandit):
             family = found.family
             if not family.level and isinstance(family, PointList):  # a constant more in every action puts them on one
                 family = PointList(np.column_stack([family.points, np.ones(family.count)]))
-            self._plays = AdaptiveWeights(family, loss_set, spread, self.noise_scale, setting)
+            self._plays = AdaptiveWeights(family, self.sizes.losses, spread, self.noise_scale, setting)
         self._idle = not self._plays.dim or not self._plays.first
         self._progress = Progress(0, self._plays.start(self.leading))
         self._drawn: Any = None

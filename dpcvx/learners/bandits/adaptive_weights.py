@@ -27,6 +27,7 @@ import numpy as np
 from dpcvx.actions import ActionFamily, Exploration
 from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
+from dpcvx.sets.pairing import PulledLosses
 
 _FAR = 1e200  # of sums of estimates
 _LEAST = 0.01  # of ln|A|, which the entropy counts as at least
@@ -83,16 +84,16 @@ class AdaptiveWeights:
 
     Args:
         family: the actions; level, or with `centered` of its own.
-        loss_set: Y.
+        losses: Y, as covectors over the decisions.
         spread: D, the largest range of feedback.
         noise_scale: of the Laplace noise on the feedback.
         setting: a name in `RECIPES`.
     """
 
     def __init__(
-        self, family: ActionFamily, loss_set: LossSet, spread: float, noise_scale: float, setting: str
+        self, family: ActionFamily, losses: LossSet | PulledLosses, spread: float, noise_scale: float, setting: str
     ) -> None:
-        self.family, self.loss_set, self.spread = family, loss_set, spread
+        self.family, self.losses, self.spread = family, losses, spread
         self.recipe = RECIPES[setting]
         self.exploration: Exploration = family.exploration("uniform")
         self.dim = family.rank - family.level
@@ -140,7 +141,7 @@ class AdaptiveWeights:
         least = np.maximum(entropy, _LEAST * family.log_count)
         grown = beta + (recipe.charged * gap + drawn.mixing * explored) / least
         costs = gap + lost + (grown - beta) * self._entropy(L, grown)
-        costs = costs + drawn.mixing * self.loss_set.ranges(self._shaped(self.exploration.mean - mean))[1]
+        costs = costs + drawn.mixing * self.losses.ranges(self._shaped(self.exploration.mean - mean))[1]
         return Known(
             L,
             grown,
@@ -155,7 +156,7 @@ class AdaptiveWeights:
         return np.asarray(np.clip(entropy, 0.0, self.family.log_count))
 
     def _shaped(self, vectors: Array) -> Array:
-        return self.loss_set.unflatten(vectors[..., : self.loss_set.size])
+        return self.losses.unflatten(vectors[..., : self.losses.size])
 
 
 def _per(vectors: Array, numbers: Any) -> Array:

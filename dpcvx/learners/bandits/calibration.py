@@ -47,7 +47,7 @@ class Calibration:
         one = self.neighbours.feedback_change(self.sizes)
         if self.noise == "vector":
             size = self.neighbours.change(self.sizes.loss_set, 1)
-            one = float(size) * self.sizes.decision_set.norm_bound(2)
+            one = float(size) * self.sizes.used_radius(2)
         return self.rounds_per_person * one * _OUTWARD
 
     def grid(self, batch: int) -> Grid:
@@ -98,9 +98,9 @@ class Calibration:
     def _grounds(self, batch: int) -> FeedbackGrounds:
         """What the noise hides, for other neighbours than those that it was made for."""
         sizes, step = self.sizes, self.grid(batch).step
-        X, Y = sizes.decision_set, sizes.loss_set
-        box = [Y.flatten(end) + 0.0 for end in Y.bounding_box()] + [X.flatten(end) + 0.0 for end in X.bounding_box()]
-        lower, upper, least, most = (tuple(end.tolist()) for end in box)
+        Y = sizes.loss_set
+        box = [*(Y.flatten(end) for end in Y.bounding_box()), *sizes.pairing.usage_box()]
+        lower, upper, least, most = (tuple((end + 0.0).tolist()) for end in box)
         return FeedbackGrounds(
             own=self.neighbours.key,
             shape=tuple(Y.shape),

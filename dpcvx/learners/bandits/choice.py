@@ -25,6 +25,8 @@ def bandits(
         ValueError: where they are no sets of decisions and losses, or the horizon is no whole number.
     """
     sizes_of(decision_set, loss_set)  # names arguments that are no such sets
+    if decision_set.bandit_refusal is not None:
+        raise ValueError(decision_set.bandit_refusal)
     found: list[Bandit] = []
     refusals = []
     for kind in BANDITS:

@@ -120,6 +120,8 @@ class PrivateBandit(Player):
             raise ArgumentError('noise="vector" protects whole rounds; with a declared change use scalar noise.')
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
+        if self.decision_set.bandit_refusal is not None:
+            raise ValueError(self.decision_set.bandit_refusal)
         self.sampler = chosen_sampler(sampler, 1)
         self._calibration = Calibration(
             self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person, self.sampler
@@ -194,9 +196,13 @@ class PrivateBandit(Player):
         turn = self._turn
         if turn.action is None:
             action = self._checked(self._learner.act())
-            self._turn = turn = Turn(turn.rounds, action=action, interval=self._feedback.interval(action))
+            self._turn = turn = Turn(turn.rounds, action=action, interval=self._feedback.interval(self._used(action)))
         assert turn.action is not None
         return turn.action.copy()
+
+    def _used(self, action: Array) -> Array:
+        """What a loss is multiplied by: the action, or what it uses of the things that losses are about."""
+        return self.sizes.pairing.usage(action)
 
     def _check(self) -> None:
         self._feedback.check_process()
@@ -237,7 +243,8 @@ class PrivateBandit(Player):
         self._turn = turn._replace(releasing=True)  # until the learner has it: a second release would cost epsilon too
         if rounds < self.horizon:
             assert turn.action is not None
-            self._learner.update(self._feedback.release(total, turn.action, turn.interval) / self.batch)
+            released = self._feedback.release(total, self._used(turn.action), turn.interval)
+            self._learner.update(released / self.batch)
         self._turn = Turn(rounds)
 
     # promises

@@ -87,7 +87,7 @@ def _overwrite(array: Any) -> None:
 
 def wrong_feedback(subject: Subject) -> str | None:
     """Feedback that is not finite numbers of the right shape is refused and changes nothing."""
-    shape = () if subject.sees_values else subject.decision_set.shape
+    shape = () if subject.sees_values else subject.loss_shape
     nan, infinite = np.full(shape, np.nan), np.zeros(shape)
     infinite[(0,) * len(shape)] = np.inf
     longer = np.zeros((*shape[:-1], shape[-1] + 1) if shape else 3)

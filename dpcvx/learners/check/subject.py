@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.pairing import Pairing
 
 Make = Callable[[int | None], Any]
 SEED = 1
@@ -54,18 +55,30 @@ class Subject:
     @cached_property
     def _losses(self) -> Array:
         """Each with its opposite, so that no action leads by so much that a change of the state would not show."""
-        drawn = np.random.default_rng(0).uniform(-1, 1, (_LOSSES // 2, *self.decision_set.shape))
-        pairs = np.stack([drawn, -drawn], axis=1).reshape(_LOSSES, *self.decision_set.shape)
+        drawn = np.random.default_rng(0).uniform(-1, 1, (_LOSSES // 2, *self.loss_shape))
+        pairs = np.stack([drawn, -drawn], axis=1).reshape(_LOSSES, *self.loss_shape)
+        declared = self.loss_set
+        return pairs if declared is None else declared.clip(declared.center + pairs)
+
+    @property
+    def loss_set(self) -> LossSet | None:
+        """The declared losses, where there are such."""
         declared = getattr(self.sample, "loss_set", None)
-        return declared.clip(declared.center + pairs) if isinstance(declared, LossSet) else pairs
+        return declared if isinstance(declared, LossSet) else None
+
+    @property
+    def loss_shape(self) -> tuple[int, ...]:
+        """Of a loss, which is that of a decision unless the decisions carry a map to what losses are about."""
+        return self.decision_set.shape if self.loss_set is None else self.loss_set.shape
 
     def feedback(self, t: int, action: Any) -> Any:
         """What an action is told in round t, from 0; of replicas on a leading axis, each for itself."""
         loss = self._losses[t % _LOSSES].copy()
         if not self.sees_values:
             return loss
-        values = np.asarray(action).reshape(-1, loss.size) @ loss.ravel()
-        return values if np.ndim(action) > loss.ndim else float(values[0])
+        used = Pairing(self.decision_set, self.loss_shape).usage(action)
+        values = used.reshape(-1, loss.size) @ loss.ravel()
+        return values if used.ndim > loss.ndim else float(values[0])
 
     def turns(self, learner: Any, rounds: int, start: int = 0) -> Iterator[Any]:
         """The actions of a learner one by one, each before it is told what it cost."""

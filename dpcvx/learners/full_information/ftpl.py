@@ -35,7 +35,7 @@ class Perturbation:
     Attributes:
         least: the deviation with the least bound.
         deviation: the larger one of that and the counter's own.
-        direction: one draw of unit deviation in the shape of actions.
+        direction: one draw of unit deviation in the shape of losses.
     """
 
     least: float
@@ -80,7 +80,7 @@ class FTPL(FullInformation):
     @property
     def _stability(self) -> float:
         """What smoothing of deviation 1 costs in one round."""
-        return float(np.sqrt(2 / np.pi)) * self.sizes.radius * self.sizes.loss_radius**2 / 2
+        return float(np.sqrt(2 / np.pi)) * self.sizes.used_reach * self.sizes.used_loss_radius**2 / 2
 
     @property
     def perturbation(self) -> float:
@@ -92,12 +92,13 @@ class FTPL(FullInformation):
         least = float(np.sqrt(self._stability * horizon / self._width)) if self._width > 0 else 0.0
         noise = self.noise
         own = noise.deviation if noise is not None and noise.gaussian else 0.0
-        padding = self._rng.standard_normal((*self._sums.leading, self.decision_set.size))
-        return Perturbation(least, max(least, own), self.decision_set.unflatten(padding))
+        padding = self._rng.standard_normal((*self._sums.leading, self.loss_set.size))
+        return Perturbation(least, max(least, own), self.loss_set.unflatten(padding))
 
     def _best_action(self, noisy_sum: Array, constants: "Perturbation") -> Array:
         missing = constants.deviation**2 - self._sums.gaussian_deviation**2
-        return self.decision_set.argmin(noisy_sum + np.sqrt(max(missing, 0.0)) * constants.direction)
+        padded = noisy_sum + np.sqrt(max(missing, 0.0)) * constants.direction
+        return self.decision_set.argmin(self.sizes.pairing.covector(padded))
 
     def _epoch_bound(self, constants: "Perturbation") -> RegretBound | None:
         horizon, s = self._sums.epoch_horizon, constants.deviation

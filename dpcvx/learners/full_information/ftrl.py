@@ -168,7 +168,7 @@ class FTRL(FullInformation):
     def _best_action(self, noisy_sum: Array, constants: float) -> Array:
         trail, rounds = self._trail, self.rounds
         start = trail.start if trail.round == rounds else trail.end  # an action that is asked again starts as before
-        action, end = self._followed(constants * noisy_sum, start)
+        action, end = self._followed(constants * self.sizes.pairing.covector(noisy_sum), start)
         self._trail = Trail(rounds, start, end)
         return action
 

@@ -309,7 +309,7 @@ class LazyWeights(Player):
         clipped = self.clipping.clipped(feedback)
         self._check_able()
         turn = self._turn
-        rounds, batch = turn.rounds + 1, turn.batch + self._costs.of(clipped)
+        rounds, batch = turn.rounds + 1, turn.batch + self._costs.of(self.sizes.pairing.covector(clipped))
         if rounds % self.rates.batch or rounds >= self.horizon:
             self._turn = turn._replace(rounds=rounds, batch=batch)
             return
@@ -439,12 +439,12 @@ def _values(sizes: Sizes, clipping: Clipping) -> tuple[float, float]:
 
 def _moves(sizes: Sizes, relation: Neighbours, width: float) -> tuple[float, float]:
     """How far one person moves the cost of one action in a round, and the difference of two: dk and R."""
-    X, Y = sizes.decision_set, sizes.loss_set
+    Y = sizes.loss_set
     if relation.to_zero:
         return min(sizes.magnitude, width), sizes.variation
     # clipping leaves of each entry of a change a part of the same sign, which need not be the same part of all
-    moved = min(float(relation.change(Y, p)) * float(X.recognised.radius(q)) for p, q in _HOLDER)
-    apart = min(float(relation.change(Y, p)) * float(X.recognised.diameter(q)) for p, q in _HOLDER)
+    moved = min(float(relation.change(Y, p)) * sizes.used_radius(q) for p, q in _HOLDER)
+    apart = min(float(relation.change(Y, p)) * sizes.used_diameter(q) for p, q in _HOLDER)
     if not relation.declared_change:
         moved = min(moved, sizes.feedback_range)
     moved = min(moved, width)

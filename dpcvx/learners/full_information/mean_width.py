@@ -10,6 +10,10 @@ Z is symmetric, so E <Z, c> = 0 for every fixed c and the set may be moved. The 
 is certified. Maxima go by E max <= inf_s (1/s) log sum E exp(s Z_i). K-norm noise on boxes is independent and uniform
 given its levels: there the right-hand side is a multiple of the root of the variance, and the mean variance bounds its
 mean.
+
+Where the set carries a map M to what losses are about, Z is on those and x stands for M x. Its radius is at most |M| r,
+and the half-widths are at most |M| h. The third holds where every coordinate stands for one entry of a loss, so that
+M'Z repeats entries of Z.
 """
 
 from collections.abc import Callable
@@ -29,16 +33,18 @@ def mean_width(sizes: Sizes, noise: PrefixNoise) -> float:
         return 0.0
     lower, upper = X.bounding_box()
     candidates = [
-        sizes.radius * float(np.sqrt(X.dim)) * noise.deviation,
-        float(np.sum(upper - lower)) / 2 * noise.mean_absolute,
+        sizes.used_reach * float(np.sqrt(X.dim)) * noise.deviation,
+        sizes.pairing.stretch(1) * float(np.sum(upper - lower)) / 2 * noise.mean_absolute,
     ]
     if np.isfinite(noise.log_moment(0.0)):
         count = X.size + (0 if sizes.total is not None else 1)
-        candidates.append(
-            sizes.mass * _mean_maximum(lambda s: float(np.log(count)) + noise.log_moment(s), noise.largest_rate)
-        )
+        if sizes.pairing.selects:
+            candidates.append(
+                sizes.mass * _mean_maximum(lambda s: float(np.log(count)) + noise.log_moment(s), noise.largest_rate)
+            )
         if sizes.vertices is not None:
-            candidates.append(_vertex_maximum(sizes.vertices, noise))
+            used = sizes.pairing.usage(X.unflatten(sizes.vertices))
+            candidates.append(_vertex_maximum(used.reshape(len(used), -1), noise))
     return min(candidates)
 
 

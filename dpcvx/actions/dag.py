@@ -1,0 +1,251 @@
+"""The paths between two nodes of a directed acyclic graph: the shortest, one at random, and all that a flow is made of.
+
+Nodes on paths are numbered in topological order, so that every edge leads to a larger number, and edges by their tails.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from dpcvx.arrays import Array, Bools
+
+_WHOLE = 2**60  # units of mass into which a flow of 1 is cut
+
+
+class Decomposition(NamedTuple):
+    """A flow as a mean of paths.
+
+    Attributes:
+        weights: of the paths, (k,); they sum to 1.
+        paths: indicators of the paths, one a row, sparse (k, edges).
+    """
+
+    weights: Array
+    paths: sparse.csr_array
+
+
+class Dag:
+    """The part of a graph that lies on paths from a source to a target, where it has no cycle.
+
+    Args:
+        tails, heads: numbers of the nodes at the ends of the edges.
+        source, target: nodes that a path joins.
+
+    Attributes:
+        size: number of edges of the graph, dead ones included.
+        live: the edges on paths, sorted by tails.
+        tails, heads: the ends of the live edges, numbered in topological order: 0 is the source.
+        nodes: number of nodes on paths; the last one is the target.
+        first: where the edges out of each node begin in `live`, (nodes + 1,).
+        order: the given numbers of the nodes on paths.
+
+    Raises:
+        ValueError: where no path joins the two nodes, or some path has no end.
+    """
+
+    def __init__(self, tails: Array, heads: Array, source: int, target: int) -> None:
+        tails, heads = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
+        self.size = len(tails)
+        on = between(tails, heads, source, target)
+        if not on.any():
+            raise ValueError(f"No path joins the nodes {source} and {target}.")
+        self.order = _topological(tails[on], heads[on], source)
+        place = np.full(1 + int(max(tails.max(), heads.max())), -1)
+        place[self.order] = np.arange(len(self.order))
+        self.nodes = len(self.order)
+        live = np.flatnonzero(on)
+        self.live = live[np.argsort(place[tails[live]], kind="stable")]
+        self.tails, self.heads = place[tails[self.live]], place[heads[self.live]]
+        self.first = np.searchsorted(self.tails, np.arange(self.nodes + 1))
+
+    @cached_property
+    def _lists(self) -> tuple[list[tuple[int, int, int]], list[int], list[int]]:
+        """(number, tail, head) of the live edges from the last to the first; heads; first."""
+        numbers = range(len(self.live) - 1, -1, -1)
+        backwards = list(zip(numbers, self.tails[::-1].tolist(), self.heads[::-1].tolist(), strict=True))
+        return backwards, self.heads.tolist(), self.first.tolist()
+
+    def shortest(self, costs: Array) -> list[int]:
+        """The edges of the cheapest path in turn; costs may be negative."""
+        backwards, heads, _ = self._lists
+        cost = costs[self.live].tolist()
+        ahead, best = [np.inf] * (self.nodes - 1) + [0.0], [-1] * self.nodes
+        for e, tail, head in backwards:
+            value = cost[e] + ahead[head]
+            if value < ahead[tail]:
+                ahead[tail], best[tail] = value, e
+        edges, node = [], 0
+        while node != self.nodes - 1:
+            edges.append(best[node])
+            node = heads[best[node]]
+        return [int(e) for e in self.live[edges]]
+
+    def distances(self, costs: Array) -> tuple[Array, Array]:
+        """The least cost from the source to the tail, and from the head to the target, of each live edge."""
+        backwards, _, _ = self._lists
+        cost = costs[self.live].tolist()
+        ahead, behind = [np.inf] * (self.nodes - 1) + [0.0], [0.0] + [np.inf] * (self.nodes - 1)
+        for e, tail, head in backwards:
+            ahead[tail] = min(ahead[tail], cost[e] + ahead[head])
+        for e, tail, head in reversed(backwards):
+            behind[head] = min(behind[head], cost[e] + behind[tail])
+        return np.array(behind)[self.tails], np.array(ahead)[self.heads]
+
+    def draw(self, flow: Array, rng: np.random.Generator) -> list[int]:
+        """The edges of a random path in turn, whose mean is the flow: an edge is taken in proportion to its flow."""
+        amounts = np.maximum(flow[self.live], 0.0)
+        _, heads, first = self._lists
+        edges, node = [], 0
+        coins: Iterator[float] = iter(())
+        while node != self.nodes - 1:
+            begin, end = first[node], first[node + 1]
+            chosen = begin
+            if end > begin + 1:
+                coin = next(coins, None)
+                if coin is None:
+                    coins = iter(rng.random(64).tolist())
+                    coin = next(coins)
+                weights = amounts[begin:end].tolist()
+                # only rounding leads to a node without flow, and from there any path will do
+                left = coin * sum(weights)
+                while chosen < end - 1 and (left >= weights[chosen - begin] or not weights[chosen - begin]):
+                    left -= weights[chosen - begin]
+                    chosen += 1
+            edges.append(chosen)
+            node = heads[chosen]
+        return [int(e) for e in self.live[edges]]
+
+    def draws(self, flow: Array, count: int, rng: np.random.Generator) -> sparse.csr_array:
+        """Independent random paths whose mean is the flow, one a row, sparse (count, edges)."""
+        amounts = np.maximum(flow[self.live], 0.0)
+        into = np.zeros(self.nodes)
+        np.add.at(into, self.tails, amounts)
+        amounts = np.where(into[self.tails] > 0, amounts, 1.0)  # only rounding leads to a node without flow
+        ends = np.cumsum(amounts)
+        starts = np.append(0.0, ends)[self.first]
+        node, walker = np.zeros(count, dtype=np.int64), np.arange(count)
+        rows, columns = [], []
+        while len(walker):
+            begin, end = self.first[node], self.first[node + 1]
+            spot = starts[node] + rng.random(len(node)) * (starts[node + 1] - starts[node])
+            edge = np.clip(np.searchsorted(ends, spot, side="right"), begin, end - 1)
+            rows.append(walker)
+            columns.append(self.live[edge])
+            node = self.heads[edge]
+            going = node != self.nodes - 1
+            node, walker = node[going], walker[going]
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(count, self.size))
+
+    def indicator(self, edges: list[int]) -> Array:
+        """The vector with a one at each edge."""
+        path = np.zeros(self.size)
+        path[edges] = 1.0
+        return path
+
+    def decompose(self, flow: Array) -> Decomposition:
+        """A unit flow as a mean of at most edges - nodes + 2 paths; no mass is lost.
+
+        The mass that comes from the source is the interval [0, 1), cut into whole units. A node lays the pieces that
+        arrive end to end and cuts them where its edges share them out; a cut adds one piece. So every node passes on
+        exactly what it takes in, and a path is what a smallest piece goes through. A flow that is not conserved is
+        followed in its shares at each node.
+        """
+        amounts = np.maximum(flow[self.live], 0.0)
+        lows: list[list[Array]] = [[] for _ in range(self.nodes)]
+        highs: list[list[Array]] = [[] for _ in range(self.nodes)]
+        lows[0], highs[0] = [np.zeros(1, dtype=np.int64)], [np.full(1, _WHOLE)]
+        edges, begins, ends = [], [], []
+        heads, first = self.heads.tolist(), self.first.tolist()
+        for v in range(self.nodes - 1):
+            if not lows[v]:
+                continue
+            low, high = _joined(np.concatenate(lows[v]), np.concatenate(highs[v]))
+            lows[v], highs[v] = [], []
+            begin, end = first[v], first[v + 1]
+            for e, a, b in _shared(low, high, amounts[begin:end]):
+                edges.append(np.full(len(a), begin + e))
+                begins.append(a)
+                ends.append(b)
+                lows[heads[begin + e]].append(a)
+                highs[heads[begin + e]].append(b)
+        edge, begun, ended = np.concatenate(edges), np.concatenate(begins), np.concatenate(ends)
+        marks = np.unique(begun)
+        since, until = np.searchsorted(marks, begun), np.searchsorted(marks, ended)
+        lengths = until - since
+        column = np.repeat(self.live[edge].astype(np.int32), lengths)
+        offset = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        row = (np.arange(len(column)) - offset + np.repeat(since, lengths)).astype(np.int32)
+        ones = np.ones(len(column), dtype=np.int8)
+        weights = np.diff(np.append(marks, _WHOLE)) / _WHOLE
+        return Decomposition(weights, sparse.csr_array((ones, (row, column)), shape=(len(marks), self.size)))
+
+
+def between(tails: Array, heads: Array, source: int, target: int) -> Bools:
+    """Which edges lie on walks from the source to the target."""
+    nodes = 1 + int(max(tails.max(initial=0), heads.max(initial=0), source, target))
+    ones = np.ones(len(tails), dtype=np.int8)
+    forward = sparse.csr_array((ones, (tails, heads)), shape=(nodes, nodes))
+    down, up = np.zeros(nodes, dtype=bool), np.zeros(nodes, dtype=bool)
+    down[csgraph.breadth_first_order(forward, source, return_predecessors=False)] = True
+    up[csgraph.breadth_first_order(sparse.csr_array(forward.T), target, return_predecessors=False)] = True
+    found: Bools = (down & up)[tails] & (down & up)[heads]
+    return found
+
+
+def _topological(tails: Array, heads: Array, source: int) -> Array:
+    """The nodes, each after all from which edges lead to it, by their depth."""
+    by_tail = np.argsort(tails, kind="stable")
+    nodes = 1 + int(max(tails.max(), heads.max()))
+    first = np.searchsorted(tails[by_tail], np.arange(nodes + 1)).tolist()
+    onward = heads[by_tail].tolist()
+    waiting = np.bincount(heads, minlength=nodes).tolist()
+    layer, order = [source], []
+    while layer:
+        order += layer
+        following = []
+        for v in layer:
+            for w in onward[first[v] : first[v + 1]]:
+                waiting[w] -= 1
+                if not waiting[w]:
+                    following.append(w)
+        layer = sorted(following)
+    if len(order) < len(np.unique(np.concatenate([tails, heads]))):
+        raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
+    return np.array(order)
+
+
+def _joined(low: Array, high: Array) -> tuple[Array, Array]:
+    """Disjoint intervals in order, those that touch as one."""
+    order = np.argsort(low)
+    low, high = low[order], high[order]
+    new = np.append(True, low[1:] != high[:-1])
+    return low[new], high[np.append(new[1:], True)]
+
+
+def _shared(low: Array, high: Array, amounts: Array) -> list[tuple[int, Array, Array]]:
+    """The intervals shared out in proportion to the amounts: (number of the edge, its intervals)."""
+    if len(amounts) == 1:
+        return [(0, low, high)]
+    laid = np.append(0, np.cumsum(high - low))
+    total = int(laid[-1])
+    shares = np.cumsum(amounts)
+    if not shares[-1] > 0:
+        return [(0, low, high)]
+    cuts = np.minimum(np.rint(shares / shares[-1] * total).astype(np.int64), total)
+    cuts[np.flatnonzero(amounts)[-1] :] = total
+    found, begin = [], 0
+    for e, end in enumerate(cuts.tolist()):
+        if end > begin:
+            i = int(np.searchsorted(laid, begin, side="right")) - 1
+            j = int(np.searchsorted(laid, end, side="left"))
+            a, b = low[i:j].copy(), high[i:j].copy()
+            a[0] += begin - laid[i]
+            b[-1] -= laid[j] - end
+            found.append((e, a, b))
+            begin = end
+    return found
