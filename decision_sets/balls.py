@@ -15,7 +15,15 @@ from dpcvx.sets import DecisionSet
 
 @named("5", losses="ball:2")
 def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | None = None) -> DecisionSet:
-    """The ball {‖x - center‖_p <= radius} in R^n, for any p from 1 to infinity."""
+    """The ball {‖x - center‖_p <= radius} in R^n, for any p from 1 to infinity.
+
+    Example:
+        >>> import decision_sets
+        >>> decision_sets.norm_ball(2).project([3, 4]).round(6).tolist()
+        [0.6, 0.8]
+        >>> round(decision_sets.norm_ball(2, p=1).support([3, 4]), 6)
+        4.0
+    """
     n, radius = whole(n, "n", at_least=1), positive(radius, "radius")
     middle = center_of(n, center)
     if isinstance(p, bool) or not isinstance(p, int | float | np.integer | np.floating) or not p >= 1:
@@ -41,7 +49,13 @@ def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | Non
 
 
 def ellipsoid(shape_matrix: ArrayLike, center: ArrayLike | None = None) -> DecisionSet:
-    """The ellipsoid {(x - center)' Q^-1 (x - center) <= 1}, Q = ``shape_matrix`` symmetric positive definite."""
+    """The ellipsoid {(x - center)' Q^-1 (x - center) <= 1}, Q = ``shape_matrix`` symmetric positive definite.
+
+    Example:
+        >>> import decision_sets
+        >>> round(decision_sets.ellipsoid([[4, 0], [0, 1]]).support([1, 0]), 6)
+        2.0
+    """
     Q = finite_array(shape_matrix, "shape_matrix", ndim=2)
     n = Q.shape[0]
     if Q.shape != (n, n) or not np.allclose(Q, Q.T, rtol=1e-10, atol=1e-12 * np.abs(Q).max()):

@@ -13,7 +13,13 @@ from dpcvx.sets import DecisionSet
 
 
 def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
-    """The box {lower <= x <= upper}; the bounds have the shape of x, or one of them is a number."""
+    """The box {lower <= x <= upper}; the bounds have the shape of x, or one of them is a number.
+
+    Example:
+        >>> import decision_sets
+        >>> decision_sets.box([0, 0], [1, 2]).project([3, -1]).tolist()
+        [1.0, 0.0]
+    """
     low, high = real_array(lower, "lower"), real_array(upper, "upper")
     require_finite(low, "lower")
     require_finite(high, "upper")
@@ -33,7 +39,14 @@ def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
 
 @named("5", losses="ball:1")
 def cube(n: int, radius: float = 1.0) -> DecisionSet:
-    """The cube {-radius <= x <= radius} in R^n."""
+    """The cube {-radius <= x <= radius} in R^n.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.cube(3)
+        >>> X.nu, X.support([1, -2, 3])
+        (3.0, 6.0)
+    """
     n, radius = whole(n, "n", at_least=1), positive(radius, "radius")
     return box(np.full(n, -radius), np.full(n, radius))
 

@@ -15,6 +15,12 @@ def share(loss_set: LossSet, people: int) -> Change:
     """One of so many people whose mean is the loss: each contributes l/people, l in the loss set, and may replace it.
 
     The number of people must be public and fixed; of a number that varies, take the smallest.
+
+    Example:
+        >>> import decision_sets
+        >>> Y = decision_sets.loss_box(10, 0, 1)
+        >>> decision_sets.share(Y, people=1000).norm(1)
+        0.01 (exact)
     """
     people = whole(people, "people")
     old, given = loss_set.variable, dict(loss_set.variable.attributes)
@@ -35,6 +41,13 @@ def one_path(graph: Any, source: Any, target: Any, people: int, *, replace: bool
         graph, source, target: see `flow_polytope`; entries follow ``graph.edges``.
         people: how many there are; the number must be public and fixed.
         replace: whether a person takes another path; otherwise one comes, or goes.
+
+    Example:
+        >>> import decision_sets
+        >>> import networkx as nx
+        >>> roads = nx.DiGraph([("home", "hill"), ("home", "lake"), ("hill", "work"), ("lake", "work")])
+        >>> decision_sets.one_path(roads, "home", "work", people=1000).norm(1)  # two roads less, two roads more
+        0.004 (bound)
     """
     require_paths(graph, source, target)
     paths, people = PathPolytope(graph, source, target), whole(people, "people")
@@ -44,7 +57,14 @@ def one_path(graph: Any, source: Any, target: Any, people: int, *, replace: bool
 
 
 def few_entries(shape: int | tuple[int, ...], k: int, a: float) -> Change:
-    """At most k entries by at most a each, up or down: {‖d‖_inf <= a, ‖d‖_1 <= k a}, the hull of these changes."""
+    """At most k entries by at most a each, up or down: {‖d‖_inf <= a, ‖d‖_1 <= k a}, the hull of these changes.
+
+    Example:
+        >>> import decision_sets
+        >>> D = decision_sets.few_entries(10, k=3, a=0.5)
+        >>> round(float(D.norm(1)), 6)
+        1.5
+    """
     k, a = whole(k, "k"), positive(a, "a")
     d = cp.Variable(shape, name="d")
     entries = cp.vec(d, order="F")

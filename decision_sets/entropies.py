@@ -15,7 +15,14 @@ from dpcvx.sets import DecisionSet
 
 @named("5,1")
 def entropy_ball(n: int, at_least: float) -> DecisionSet:
-    """The distributions {sum(x) = 1, -sum(x log x) >= at_least} over n things; entropy in nats, below log(n)."""
+    """The distributions {sum(x) = 1, -sum(x log x) >= at_least} over n things; entropy in nats, below log(n).
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.entropy_ball(4, at_least=1.0)  # log(4) = 1.386 is the most
+        >>> X.contains([0.25, 0.25, 0.25, 0.25]), X.contains([1, 0, 0, 0])
+        (True, False)
+    """
     n = whole(n, "n", at_least=2)
     highest = float(np.log(n))
     if not isinstance(at_least, int | float | np.integer | np.floating) or not 0 <= at_least < highest:
@@ -28,7 +35,14 @@ def entropy_ball(n: int, at_least: float) -> DecisionSet:
 
 
 def kl_ball(center: ArrayLike, radius: float) -> DecisionSet:
-    """The distributions {sum(x) = 1, sum(x log(x / center)) <= radius} near ``center``, a positive distribution."""
+    """The distributions {sum(x) = 1, sum(x log(x / center)) <= radius} near ``center``, a positive distribution.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.kl_ball([0.5, 0.3, 0.2], radius=0.1)
+        >>> bool(X.argmin([1, 0, 0])[0] < 0.5), X.contains([0.5, 0.3, 0.2])
+        (True, True)
+    """
     q, radius = finite_array(center, "center", ndim=1), positive(radius, "radius")
     if q.size < 2 or np.any(q <= 0) or not np.isclose(q.sum(), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(

@@ -19,6 +19,14 @@ def flow_polytope(graph: Any, source: Any, target: Any) -> DecisionSet:
     path is dead: it is declared like the others, every flow is zero on it, and the dimension does not count it.
 
     Raises ValueError if the graph is undirected or has a cycle, if an end is missing, and if no path joins them.
+
+    Example:
+        >>> import decision_sets
+        >>> import networkx as nx
+        >>> roads = nx.DiGraph([("home", "hill"), ("home", "lake"), ("hill", "work"), ("lake", "work")])
+        >>> X = decision_sets.flow_polytope(roads, "home", "work")
+        >>> X.dim, X.argmin([1, 5, 1, 0]).tolist()  # over the hill
+        (1, [1.0, 0.0, 1.0, 0.0])
     """
     require_paths(graph, source, target)
     paths = PathPolytope(graph, source, target)

@@ -13,7 +13,14 @@ from dpcvx.sets import DecisionSet
 
 @named("3")
 def spectrahedron(k: int) -> DecisionSet:
-    """The spectrahedron {X symmetric, X >= 0, trace(X) = 1}: density matrices of order k, the hull of v v', ‖v‖ = 1."""
+    """The spectrahedron {X symmetric, X >= 0, trace(X) = 1}: density matrices of order k, the hull of v v', ‖v‖ = 1.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.spectrahedron(2)  # density matrices
+        >>> X.argmin([[1, 0], [0, 2]]).round(6).tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
+    """
     k = whole(k, "k", at_least=2)
     X = cp.Variable((k, k), symmetric=True)
     constraints = [X >> 0, cp.trace(X) == 1]
@@ -22,7 +29,13 @@ def spectrahedron(k: int) -> DecisionSet:
 
 @named("2,3")
 def nuclear_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
-    """The ball {sum of the singular values of X <= radius} of m x n matrices: the hull of radius u v'."""
+    """The ball {sum of the singular values of X <= radius} of m x n matrices: the hull of radius u v'.
+
+    Example:
+        >>> import decision_sets
+        >>> round(decision_sets.nuclear_ball(2, 3).support([[3, 0, 0], [0, 4, 0]]), 6)
+        4.0
+    """
     m, n = whole(m, "m", at_least=1), whole(n, "n", at_least=1)
     radius = positive(radius, "radius")
     X = cp.Variable((m, n))
@@ -37,7 +50,13 @@ def nuclear_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
 
 @named("2,3")
 def spectral_ball(m: int, n: int, radius: float = 1.0) -> DecisionSet:
-    """The ball {largest singular value of X <= radius} of m x n matrices."""
+    """The ball {largest singular value of X <= radius} of m x n matrices.
+
+    Example:
+        >>> import decision_sets
+        >>> round(decision_sets.spectral_ball(2, 3).support([[3, 0, 0], [0, 4, 0]]), 6)
+        7.0
+    """
     m, n = whole(m, "m", at_least=1), whole(n, "n", at_least=1)
     radius = positive(radius, "radius")
     X = cp.Variable((m, n))

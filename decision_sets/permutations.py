@@ -20,6 +20,11 @@ def permutahedron(n: int) -> DecisionSet:
     may mix its two values: 2 m inequalities for m comparators (Goemans, Smallest compact formulation for the
     permutahedron, 2015), hence nu <= 2 m - 1. For every n this is less than the n^2 - n of a doubly stochastic matrix
     and the about 2 n^2 of bounds on the sums of the k largest entries.
+
+    Example:
+        >>> import decision_sets
+        >>> decision_sets.permutahedron(3).argmin([3, 1, 2]).tolist()  # the cheapest gets the largest number
+        [1.0, 3.0, 2.0]
     """
     n = whole(n, "n", at_least=2)
     network = sorting_network(n)
@@ -45,7 +50,13 @@ def permutahedron(n: int) -> DecisionSet:
 
 @named("4")
 def birkhoff(n: int) -> DecisionSet:
-    """The Birkhoff polytope {X >= 0, X 1 = 1, X' 1 = 1} of order n: the hull of the permutation matrices."""
+    """The Birkhoff polytope {X >= 0, X 1 = 1, X' 1 = 1} of order n: the hull of the permutation matrices.
+
+    Example:
+        >>> import decision_sets
+        >>> decision_sets.birkhoff(2).argmin([[1, 0], [0, 1]]).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+    """
     n = whole(n, "n", at_least=2)
     X = cp.Variable((n, n), nonneg=True)
     constraints = [cp.sum(X, axis=1) == 1, cp.sum(X, axis=0) == 1]

@@ -16,6 +16,12 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
 
     ``A`` has shape (rows, n) and ``b`` length rows. A bound may be infinite in some coordinates, as long as the set
     as a whole is bounded.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.polytope([[1, 1]], [1], lower=0)  # x >= 0, x_1 + x_2 <= 1
+        >>> len(X.vertices())
+        3
     """
     rows, limits = finite_array(A, "A", ndim=2), finite_array(b, "b", ndim=1)
     n = rows.shape[1]
@@ -37,7 +43,14 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
 
 
 def convex_hull(points: ArrayLike) -> DecisionSet:
-    """The convex hull {sum_i w_i p_i : w >= 0, sum(w) = 1} of the rows p_i of ``points``, shape (count, n)."""
+    """The convex hull {sum_i w_i p_i : w >= 0, sum(w) = 1} of the rows p_i of ``points``, shape (count, n).
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.convex_hull([[0, 0], [2, 0], [0, 1]])
+        >>> X.argmin([-1, 0]).tolist(), X.contains([1, 0.4])
+        ([2.0, 0.0], True)
+    """
     P = finite_array(points, "points", ndim=2)
     count, n = P.shape
     if np.all(P == P[0]):

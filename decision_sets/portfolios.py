@@ -22,6 +22,13 @@ def portfolio(
     """Portfolios {x >= 0, sum(x) = 1, x <= asset_cap, sum of a sector <= sector_cap, |x - held|_1 <= turnover}.
 
     The n assets are dealt to the sectors in turn. ``held`` is what one starts from, by default the same of each.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.portfolio(8, sectors=4)
+        >>> best = X.argmin([-1, 0, 0, 0, 0, 0, 0, 0])  # as much of the first asset as is allowed
+        >>> round(float(best[0]), 6)
+        0.25
     """
     n = whole(n, "n", at_least=2)
     sectors = whole(sectors, "sectors", at_least=1, at_most=n)

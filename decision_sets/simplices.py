@@ -13,7 +13,14 @@ from dpcvx.sets import DecisionSet
 
 @named("10")
 def simplex(n: int, scale: float = 1.0) -> DecisionSet:
-    """The simplex {x >= 0, sum(x) = scale} in R^n: distributions over n arms, times ``scale``."""
+    """The simplex {x >= 0, sum(x) = scale} in R^n: distributions over n arms, times ``scale``.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.simplex(4)
+        >>> X.dim, abs(X.argmin([3, 1, 2, 5])).tolist()
+        (3, [0.0, 1.0, 0.0, 0.0])
+    """
     n, scale = whole(n, "n", at_least=2), positive(scale, "scale")
     x = cp.Variable(n, nonneg=True)
     return DecisionSet(x, [cp.sum(x) == scale], vertex_sampler=partial(draw_corner, scale), name=f"simplex({n})")
@@ -21,7 +28,13 @@ def simplex(n: int, scale: float = 1.0) -> DecisionSet:
 
 @named("10,3")
 def capped_simplex(n: int, k: int) -> DecisionSet:
-    """The capped simplex {0 <= x <= 1, sum(x) = k} in R^n: its vertices are the k-element subsets of n things."""
+    """The capped simplex {0 <= x <= 1, sum(x) = k} in R^n: its vertices are the k-element subsets of n things.
+
+    Example:
+        >>> import decision_sets
+        >>> decision_sets.capped_simplex(5, 2).argmin([3, 1, 2, 5, 4]).tolist()  # the two cheapest of five
+        [0.0, 1.0, 1.0, 0.0, 0.0]
+    """
     n = whole(n, "n", at_least=2)
     k = whole(k, "k", at_least=1, at_most=n - 1)
     x = cp.Variable(n)

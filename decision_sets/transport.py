@@ -13,6 +13,12 @@ def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionS
     """The transport polytope {X >= 0, X 1 = row_sums, X' 1 = column_sums}.
 
     The sums are positive, and both sides have the same total.
+
+    Example:
+        >>> import decision_sets
+        >>> X = decision_sets.transport_polytope([1, 2], [2, 1])
+        >>> X.dim, abs(X.argmin([[0, 1], [1, 0]])).round(6).tolist()
+        (1, [[1.0, 0.0], [1.0, 1.0]])
     """
     rows, columns = _positive_sums(row_sums, "row_sums"), _positive_sums(column_sums, "column_sums")
     if not np.isclose(rows.sum(), columns.sum(), rtol=1e-9, atol=0.0):

@@ -36,6 +36,15 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
             sums, or a checkpoint that another learner continued.
         ProtocolError: where a secure learner is saved in a forked process.
         OSError: where a file cannot be written.
+
+    Example:
+        >>> import decision_sets, dpcvx, tempfile
+        >>> learner = dpcvx.FTRL(decision_sets.simplex(3), decision_sets.loss_box(3), horizon=100, epsilon=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     dpcvx.save(learner, f"{folder}/learner")
+        ...     again = dpcvx.load(f"{folder}/learner")
+        >>> again
+        FTRL(simplex(3), round 0 of 100)
     """
     if not hasattr(learner, "lineage"):
         raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
@@ -77,6 +86,21 @@ def load(path: str | os.PathLike[str], *, allow_rollback: bool = False) -> Any:
     Raises:
         CheckpointError: where the file is damaged, of another format, or an older generation.
         MissingCheckpointError: where there is none.
+
+    Example:
+        >>> import decision_sets, dpcvx, tempfile
+        >>> learner = dpcvx.FTRL(decision_sets.simplex(3), decision_sets.loss_box(3), horizon=100, epsilon=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     dpcvx.save(learner, f"{folder}/learner")
+        ...     again = dpcvx.load(f"{folder}/learner")
+        ...     for loss in ([0.0, 1.0, 1.0], [0.5, 0.2, 0.1]):
+        ...         action = again.act()
+        ...         again.update(loss)
+        ...     try:  # the file is older now than what was released
+        ...         dpcvx.load(f"{folder}/learner")
+        ...     except dpcvx.CheckpointError as error:
+        ...         print("would release losses twice" in str(error))
+        True
     """
     path = place_of(path)
     with locked(path.parent):

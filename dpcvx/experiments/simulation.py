@@ -64,6 +64,14 @@ def simulate(
         CheckpointError: where the file belongs to another run.
         HorizonError: where there are more losses than the learner has rounds.
         ValueError: where losses and decisions differ in shape.
+
+    Example:
+        >>> import decision_sets, dpcvx, numpy as np
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> losses = np.tile([-1.0, 1.0, 1.0], (200, 1))  # the first is always best
+        >>> result = dpcvx.simulate(dpcvx.FTRL(X, Y, 200, epsilon=1.0), losses, replicas=8, seed=0)
+        >>> result.final < result.bound.total < 400
+        True
     """
     losses = losses if isinstance(losses, Losses) else from_array(losses)
     if isinstance(learner, type):

@@ -30,6 +30,14 @@ class Simulation:
         learner, losses: their names.
         seconds: how long it took.
         check: of recorded losses, whether they are in the learner's loss set (see `LossSet.check`); None of others.
+
+    Example:
+        >>> import decision_sets, dpcvx, numpy as np
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> learner, losses = dpcvx.FTPL(X, Y, 50, epsilon=1.0), np.ones((50, 3))
+        >>> result = dpcvx.simulate(learner, losses, replicas=4, checkpoints=[10, 50])
+        >>> result.rounds.tolist(), result.regret.shape, result.certificate.secure
+        ([10, 50], (4, 2), False)
     """
 
     rounds: Array

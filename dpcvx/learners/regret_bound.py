@@ -25,6 +25,15 @@ class RegretBound:
         useful_from: the least horizon found, to two digits, at which the same learner's bound is below the largest
             regret; None where it is so here, or was not sought, or not found.
         capped: the bounds of several epochs, each of them no more than its largest regret; None for one epoch.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> bound = dpcvx.FTRL(X, Y, horizon=100, epsilon=1.0).regret_bound
+        >>> print(bound)
+        57.1411 over 100 rounds = 14.1421 (learning) + 42.9989 (privacy)
+        >>> bound.says_nothing, bound.largest
+        (False, 200.0)
     """
 
     learning: float

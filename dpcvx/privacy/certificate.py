@@ -54,6 +54,17 @@ class Certificate:
         notes: what else the reader must know.
         change: what one person may change, where neighbours are "change".
         grounds: what `epsilon_for` needs; None where nothing is known of other neighbours.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> certificate = dpcvx.FTRL(X, Y, horizon=100, epsilon=1.0).certificate
+        >>> certificate.epsilon, certificate.neighbours, certificate.secure
+        (1.0, 'replace', True)
+        >>> certificate.group(3).epsilon  # three persons together, or one in three rounds
+        3.0
+        >>> dpcvx.Certificate.from_json(certificate.to_json()) == certificate
+        True
     """
 
     epsilon: float

@@ -61,6 +61,17 @@ class Change(Neighbours):
     Raises:
         the errors of `DecisionSet`.
         DeclarationError: where `replace` is true and the set has one point only.
+
+    Example:
+        >>> import cvxpy as cp, decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(10), decision_sets.loss_box(10, 0, 1)
+        >>> d = cp.Variable(10)
+        >>> D = dpcvx.Change(d, [cp.norm1(d) <= 0.01, cp.norm_inf(d) <= 0.002])
+        >>> D.norm(1)
+        0.01 (bound)
+        >>> learner = dpcvx.FTRL(X, Y, horizon=1000, epsilon=1.0, neighbours=D)
+        >>> learner.certificate.neighbours, learner.certificate.epsilon_for("replace") > 100
+        ('change', True)
     """
 
     key = "change"

@@ -93,6 +93,13 @@ def compose(*certificates: Certificate | Iterable[Certificate], delta: float | N
     Raises:
         ValueError: where the certificates speak of different neighbours or rounds per person, and where there is no
             epsilon at this delta.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> one = dpcvx.FTRL(X, Y, horizon=100, epsilon=1.0, delta=1e-6).certificate
+        >>> print(dpcvx.compose([one] * 8, delta=1e-6))
+        Composition of 8 certificates: epsilon = 2.87963, delta = 1e-06, by optimal composition
     """
     parts = _listed(certificates)
     _check_same(parts)

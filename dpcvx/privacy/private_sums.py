@@ -52,6 +52,15 @@ class PrivateSums(RunningSums):
         on_violation: "clip" or "raise".
         seed: an int or a NumPy Generator makes it a simulation.
         replicas: in simulation, independent replicas on a leading axis.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> sums = dpcvx.PrivateSums(decision_sets.loss_box(3, 0, 1), horizon=100, epsilon=1.0)
+        >>> sums.update([0.2, 0.9, 0.4])
+        >>> sums.prefix.shape  # the sum so far, with noise
+        (3,)
+        >>> sums.certificate.mechanism
+        'smooth tree'
     """
 
     _epoch: PrivateEpoch

@@ -64,6 +64,18 @@ class DecisionSet:
     Raises:
         DeclarationError, EmptySetError, UnboundedSetError, DegenerateSetError, UnsupportedConeError: sentences that
             name the constraint, the direction or the number at fault.
+
+    Example:
+        >>> import cvxpy as cp, dpcvx, numpy as np
+        >>> x = cp.Variable(5, nonneg=True)
+        >>> X = dpcvx.DecisionSet(x, [cp.sum(x) == 1, x[0] <= 0.4])
+        >>> X.dim, X.nu
+        (4, 5.0)
+        >>> abs(X.argmin([0, 1, 2, 3, 4])).round(6).tolist()
+        [0.4, 0.6, 0.0, 0.0, 0.0]
+        >>> points = X.dikin(X.center).sample(np.random.default_rng(0), size=3)
+        >>> all(X.contains(point) for point in points)
+        True
     """
 
     bandit_refusal: str | None = None

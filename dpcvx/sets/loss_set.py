@@ -24,6 +24,15 @@ class LossSet:
 
     Raises:
         the errors of `DecisionSet`.
+
+    Example:
+        >>> import cvxpy as cp, dpcvx
+        >>> loss = cp.Variable(5)
+        >>> Y = dpcvx.LossSet(loss, [loss >= 0, loss <= 1])
+        >>> Y.diameter(1), Y.diameter(2)
+        (5 (exact), 2.2360679775 (exact))
+        >>> abs(Y.clip([0.5, 2.0, -1.0, 0.0, 1.0])).tolist()
+        [0.5, 1.0, 0.0, 0.0, 1.0]
     """
 
     def __init__(self, variable: cp.Variable, constraints: Iterable[cp.Constraint], *, name: str | None = None) -> None:

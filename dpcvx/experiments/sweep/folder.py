@@ -31,7 +31,16 @@ _READABLE = 100  # characters of a file's name that show the setting
 
 
 class SweepError(DpcvxError, RuntimeError):
-    """A task failed, its workers were lost, or the folder belongs to something else; finished settings stay."""
+    """A task failed, its workers were lost, or the folder belongs to something else; finished settings stay.
+
+    Example:
+        >>> import dpcvx, tempfile
+        >>> try:
+        ...     dpcvx.read_sweep(tempfile.gettempdir() + "/no such sweep")
+        ... except dpcvx.SweepError as error:
+        ...     print("no such sweep" in str(error))
+        True
+    """
 
 
 def identity(setting: Setting) -> str:

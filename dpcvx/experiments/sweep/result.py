@@ -20,6 +20,13 @@ class SweepResult:
     Attributes:
         folder: where its files are.
         rows: dicts of the setting, "seed", and what the task returned.
+
+    Example:
+        >>> import dpcvx
+        >>> from pathlib import Path
+        >>> rows = [{"rounds": 4, "seed": 0, "regret": 2.0}, {"rounds": 4, "seed": 1, "regret": 3.0}]
+        >>> dpcvx.SweepResult(Path("folder"), rows).means()
+        [{'rounds': 4, 'regret': 2.5}]
     """
 
     folder: Path
@@ -57,7 +64,17 @@ class SweepResult:
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> SweepResult:
-    """All finished settings in the folder of a sweep."""
+    """All finished settings in the folder of a sweep.
+
+    Example:
+        >>> import dpcvx, tempfile
+        >>> def task(seed, rounds):
+        ...     return {"regret": rounds**0.5 + seed}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ran = dpcvx.sweep(task, {"rounds": [4]}, seeds=2, folder=folder, workers=1)
+        ...     dpcvx.read_sweep(folder).rows == ran.rows
+        True
+    """
     files = SweepFolder(Path(folder))
     files.manifest()
     return SweepResult(files.path, [row for path in files.files() for row in read_rows(path)])

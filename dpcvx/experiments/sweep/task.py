@@ -31,6 +31,14 @@ class Sweep:
         settings: a dict of names and lists of values, all combinations of which are run, or a list of dicts. A value is
             a number, a text, a truth value or None; anything else has to be made in the task from such a value.
         seeds: how many, from 0 on, or which.
+
+    Example:
+        >>> import dpcvx
+        >>> def task(seed, rounds, epsilon):
+        ...     return {"regret": rounds**0.5 / epsilon}
+        >>> grid = dpcvx.Sweep(task, {"rounds": [4, 16], "epsilon": [0.5, 1.0]}, seeds=2)
+        >>> len(grid.settings)
+        4
     """
 
     task: Callable[..., Any]
@@ -127,6 +135,15 @@ def sweep(
             error), workers or scheduler are lost, or the folder belongs to something else.
         ValueError: where an argument is wrong.
         OSError: where the folder cannot be written.
+
+    Example:
+        >>> import dpcvx, tempfile
+        >>> def task(seed, rounds):
+        ...     return {"regret": rounds**0.5 + seed}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = dpcvx.sweep(task, {"rounds": [4, 16]}, seeds=3, folder=f"{folder}/roots", workers=1)
+        >>> result.means()
+        [{'rounds': 4, 'regret': 3.0}, {'rounds': 16, 'regret': 5.0}]
     """
     return Sweep(task, settings, seeds).run(folder, workers=workers, scheduler=scheduler, progress=progress)
 

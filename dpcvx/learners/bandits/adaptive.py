@@ -32,6 +32,15 @@ class AdaptiveBandit(Bandit):
             family or a list holds them, points of the set otherwise.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         setting: "recipe", or "middle": more exploration, and estimates that are never cut.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> bandit = dpcvx.PrivateBandit(dpcvx.AdaptiveBandit(X, Y, horizon=1000), epsilon=1.0)
+        >>> action = bandit.act()
+        >>> bandit.update(action @ [0.1, 0.9, 0.5])  # the loss of that action, one number
+        >>> bandit.regret_bound is None  # none is proved for this learner
+        True
     """
 
     _theorem = "none"

@@ -57,6 +57,15 @@ def private_bandit(
             sooner on most losses, and for which no worst-case bound is proved.
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> bandit = dpcvx.private_bandit(X, Y, horizon=1000, epsilon=1.0)
+        >>> "private HybridBandit" in bandit.summary(), bandit.certificate.delta
+        (True, 0.0)
+        >>> dpcvx.private_bandit(X, Y, 1000, 1.0, choose="practice")
+        PrivateBandit(private AdaptiveBandit, round 0 of 1000)
     """
     if choose not in ("bound", "practice"):
         raise ArgumentError(f'choose must be "bound" or "practice", not {choose!r}.')

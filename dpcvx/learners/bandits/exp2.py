@@ -41,6 +41,14 @@ class Exp2(Bandit):
 
     Attributes:
         learning_rate, mixing: eta and gamma.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> bandit = dpcvx.Exp2(decision_sets.capped_simplex(6, 2), decision_sets.loss_box(6, 0, 1), horizon=1000)
+        >>> action = bandit.act()  # two of six things
+        >>> int(action.sum())
+        2
+        >>> bandit.update(action @ [0.1, 0.9, 0.5, 0.2, 0.7, 0.4])
     """
 
     def __init__(

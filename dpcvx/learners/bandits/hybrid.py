@@ -75,6 +75,13 @@ class HybridBandit(Bandit):
             played.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         learning_rate, barrier: eta and beta; by default those with the least bound.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.cube(4), decision_sets.loss_ball(4, p=1)
+        >>> hybrid, rival = (kind(X, Y, horizon=10_000) for kind in (dpcvx.HybridBandit, dpcvx.Exp2))
+        >>> bool(hybrid.regret_bound.total < rival.regret_bound.total)
+        True
     """
 
     _theorem = "entropy and log-barrier: sum over groups of (ln N + beta B(s))/eta + T E psi(|M + z|), + s D T"

@@ -61,6 +61,14 @@ class LogBarrierBandit(Bandit):
         arms: their number, or a simplex { x >= 0, sum x = s }, whose corners are then played.
         loss_set, horizon, noise_scale, seed, replicas: see `Bandit`.
         learning_rate: eta; by default the one of the theorem.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> bandit = dpcvx.LogBarrierBandit(3, decision_sets.loss_box(3, 0, 1), horizon=1000, seed=0)
+        >>> action = bandit.act()
+        >>> sorted(action.tolist())
+        [0.0, 0.0, 1.0]
+        >>> bandit.update(0.7)
     """
 
     _theorem = "log-barrier FTRL: (N - 1) ln(1/s)/eta + s D T + T E[x - ln(1 + x)]/eta for x = eta (v + z)"

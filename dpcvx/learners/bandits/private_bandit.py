@@ -74,6 +74,15 @@ class PrivateBandit(Player):
         rounds_per_person: rounds in which one person's data may appear.
         sampler: of secure noise, "opendp" or "vector"; by default OpenDP's, since a batch draws one value.
         seed: an int or a NumPy Generator makes it a simulation.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> learner = dpcvx.LogBarrierBandit(3, decision_sets.loss_box(3, 0, 1), horizon=1000)
+        >>> bandit = dpcvx.PrivateBandit(learner, epsilon=0.5)
+        >>> action = bandit.act()
+        >>> bandit.update(0.7)  # clipped, summed over a batch, and shown to the learner with noise
+        >>> bandit.certificate.epsilon, bandit.batch > 1
+        (0.5, True)
     """
 
     sees = "value"

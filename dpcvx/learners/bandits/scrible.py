@@ -93,6 +93,15 @@ class SCRiBLe(Bandit):
             the bound then has 2 M for M.
         play: "points", or "vertices": a random vertex whose mean is the point (polytopes, and sets with a sampler).
         learning_rate: eta; by default the one of the theorem.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.norm_ball(4), decision_sets.loss_ball(4)
+        >>> bandit = dpcvx.SCRiBLe(X, Y, horizon=1000, seed=0)
+        >>> action = bandit.act()  # inside the ball, on an ellipsoid around the learner's point
+        >>> X.contains(action)
+        True
+        >>> bandit.update(action @ [0.5, 0.1, 0.0, 0.3])
     """
 
     _theorem = "SCRiBLe: J nu ln(1/s)/eta + 1.021 k eta n^2 T (V/2 + ...) + 3.75 M k eta^2 n^2 T V + s D T + 2 M"

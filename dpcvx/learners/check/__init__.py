@@ -44,6 +44,13 @@ def check_learner(make: Make) -> dict[str, str]:
 
     Raises:
         LearnerCheckError: where a property does not hold; its attribute `failed` is the name of the property.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> Y = decision_sets.loss_box(3, 0, 1)
+        >>> found = dpcvx.check_learner(lambda seed: dpcvx.LogBarrierBandit(3, Y, horizon=20, seed=seed))
+        >>> found["actions"], found["interruption"], found["certificate"]
+        ('holds', 'holds', 'not asked: it has no certificate')
     """
     subject = Subject(make)
     answers = {}

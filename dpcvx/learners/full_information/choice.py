@@ -39,6 +39,14 @@ def private_learner(
         epsilon, delta: the privacy of the whole sequence of actions.
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `neighbours`, `rounds_per_person`, `on_violation`; see `PrivateSums`.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> for n in (10, 100):
+        ...     X, Y = decision_sets.simplex(n), decision_sets.loss_box(n, 0, 1)
+        ...     print(n, type(dpcvx.private_learner(X, Y, 2**16, epsilon=1.0)).__name__)
+        10 FTRL
+        100 LazyWeights
     """
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:

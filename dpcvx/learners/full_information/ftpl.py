@@ -52,6 +52,15 @@ class FTPL(FullInformation):
 
     Args:
         decision_set, loss_set, horizon, epsilon, delta, sums, seed, replicas, **privacy: see `FullInformation`.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> learner = dpcvx.FTPL(X, Y, horizon=100, epsilon=1.0, delta=1e-6)
+        >>> action = learner.act()  # a vertex of X
+        >>> sorted(abs(action).tolist())
+        [0.0, 0.0, 1.0]
+        >>> learner.update([0.3, -0.2, 0.5])
     """
 
     def __init__(

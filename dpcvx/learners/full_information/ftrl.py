@@ -52,6 +52,16 @@ class FTRL(FullInformation):
 
     Raises:
         UnsupportedConeError: where the set does not admit the regulariser.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> learner = dpcvx.FTRL(X, Y, horizon=100, epsilon=1.0)
+        >>> for loss in ([0.0, 1.0, 1.0], [0.2, 0.9, 0.4]):
+        ...     action = learner.act()
+        ...     learner.update(loss)
+        >>> X.contains(action), learner.certificate.epsilon
+        (True, 1.0)
     """
 
     def __init__(

@@ -71,6 +71,13 @@ class LazyWeights(Player):
 
     Raises:
         ValueError: where the actions are too many to be listed and no seed was given: there is no exact sampler.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(50), decision_sets.loss_box(50, 0, 1)
+        >>> learner = dpcvx.LazyWeights(X, Y, horizon=4096, epsilon=1.0)
+        >>> learner.regret_bound.total < dpcvx.FTRL(X, Y, 4096, 1.0).regret_bound.total
+        True
     """
 
     rivals: tuple[str, ...] = ()  # lines on the learners among which this one was chosen

@@ -71,6 +71,17 @@ class Coupling:
         overspent: a sentence on the first round after which the releases cost more than was promised, or None.
         releases: how many there were.
         rounds: of each stream.
+
+    Example:
+        >>> import decision_sets, dpcvx, numpy as np
+        >>> first, second = np.zeros((4, 2)), np.zeros((4, 2))
+        >>> second[1] = [1, -1]  # half of the largest change there is
+        >>> make = lambda: dpcvx.PrivateSums(decision_sets.loss_box(2), horizon=4, epsilon=2.0)
+        >>> found = dpcvx.couple(make, first, second)
+        >>> print(str(found).partition(": ")[0])
+        The mechanism holds its claim (epsilon = 2)
+        >>> round(found.price.epsilon, 6), found.releases
+        (1.0, 4)
     """
 
     claimed: Claim
@@ -127,6 +138,16 @@ def couple(
 
     Raises:
         ValueError: where the streams are no neighbours, the mechanism is a simulation, or nothing is claimed.
+
+    Example:
+        >>> import decision_sets, dpcvx, numpy as np
+        >>> Y = decision_sets.loss_box(3)
+        >>> first = np.full((8, 3), -1.0)
+        >>> second = first.copy()
+        >>> second[0] = 1.0  # the neighbour: one round's loss is another
+        >>> found = dpcvx.couple(lambda: dpcvx.PrivateSums(Y, horizon=8, epsilon=1.0), first, second)
+        >>> found.differences, found.overspent is None, round(found.price.epsilon, 6)
+        ((), True, 1.0)
     """
     streams = [np.asarray(stream, dtype=float)[:rounds] for stream in (first, second)]
     if streams[0].shape != streams[1].shape or not streams[0].ndim:

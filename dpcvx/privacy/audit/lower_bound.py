@@ -73,6 +73,15 @@ def audit(
         samples: runs on each stream.
         confidence: one-sided.
         seed: of the generators that are handed to the samplers; mechanisms that draw secure noise ignore them.
+
+    Example:
+        >>> import dpcvx
+        >>> def noisy(value):  # Laplace noise of scale 1 on a number that may move by 1: epsilon 1
+        ...     return lambda rng, n: value + rng.laplace(0, 1, (n, 1))
+        >>> dpcvx.audit(noisy(0), noisy(1), claim=1.0, bits=False, samples=20_000).exceeded
+        False
+        >>> dpcvx.audit(noisy(0), noisy(1), claim=0.5, bits=False, samples=20_000).exceeded  # a claim that is too good
+        True
     """
     if samples < 8:
         raise ValueError(f"An audit needs at least 8 runs on each stream, not {samples}.")

@@ -68,6 +68,15 @@ def price_of_privacy(
     Raises:
         ValueError: where an argument is wrong.
         SweepError: where a row could not be measured by workers, or the folder belongs to something else.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> price = dpcvx.price_of_privacy(
+        ...     X, Y, epsilons=[1.0], horizons=[256], settings=["full information"], losses=["const"], replicas=4
+        ... )
+        >>> price.horizons, price.settings
+        ((256,), ('full information',))
     """
     comparison = Comparison.checked(epsilons, horizons, settings, losses, replicas, seed, delta, neighbours)
     sizes_of(X, Y)  # names arguments that are no such sets

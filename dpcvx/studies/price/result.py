@@ -46,6 +46,17 @@ class PriceOfPrivacy:
         thresholds: from which epsilon on privacy is free; empty where there is nothing to learn.
         decision_set, loss_set: their names.
         seconds: how long it took.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> price = dpcvx.price_of_privacy(
+        ...     X, Y, epsilons=[1.0], horizons=[256], settings=["full information"], losses=["const"], replicas=4
+        ... )
+        >>> free = price.row("full information", "without privacy", 256)
+        >>> private = price.row("full information", "private", 256, epsilon=1.0)
+        >>> free.regret < private.regret < private.bound
+        True
     """
 
     rows: tuple[PriceRow, ...]
