@@ -22,8 +22,8 @@ class Times:
     def __init__(self, M: sparse.csr_array) -> None:
         self.M = sparse.csr_array(M)
         self._short = self.M.nnz <= _SHORT
-        entries = self.M.tocoo()
-        self._row, self._column = (entries.row.astype(np.intp), entries.col.astype(np.intp)) if self._short else (0, 0)
+        entries = sparse.csr_array(self.M if self._short else (0, 0)).tocoo()
+        self._row, self._column = entries.row.astype(np.intp), entries.col.astype(np.intp)
 
     def __call__(self, vector: Array) -> Array:
         """M vector."""

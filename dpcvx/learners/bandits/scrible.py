@@ -300,7 +300,7 @@ def _settle(chart: Chart, pushed: Pushed, threshold: float, mean: Any) -> Iterat
     for _ in range(_NEWTON):
         z = z - step if left < FULL else z - step / (1 + left)
         at = _iterate(chart, z, linear, mean)
-        z, step, left = at.z, at.step, at.left
+        step, left = at.step, at.left
         if left <= threshold:
             return at
     return _iterate(chart, minimise(chart, linear[chart.auxiliaries :]).z, linear, mean)
@@ -314,7 +314,7 @@ def _settle_all(chart: Chart, pushed: Pushed, threshold: Array, mean: Any) -> It
         damping = np.where(left < FULL, 1.0, 1 + left)
         z = z - step * (going / damping)[:, None]
         at = _iterate(chart, z, linear, mean)
-        z, step, left = at.z, at.step, at.left
+        step, left = at.step, at.left
         going = ~(left <= threshold)
         if not going.any():
             return at
@@ -326,5 +326,5 @@ def _iterate(chart: Chart, z: Array, linear: Array, mean: Any) -> Iterate:
     """The point z, factorised, with the Newton step from there."""
     factor = chart.factor(z)
     gradient = linear + factor.gradient
-    step = factor.solve(gradient)
-    return Iterate(factor.z, factor, linear, step, _norm(gradient, step), mean)
+    step = factor.newton_step(gradient)
+    return Iterate(z, factor, linear, step, _norm(gradient, step), mean)

@@ -37,7 +37,7 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         try:
             factor = chart.factor(z[active])
             gradient = linear[active] + factor.gradient
-            step = -factor.solve(gradient)
+            step = -factor.newton_step(gradient)
         except np.linalg.LinAlgError:
             break
         left[active] = np.sqrt(np.maximum(-(gradient * step).sum(axis=-1), 0.0))

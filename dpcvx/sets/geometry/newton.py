@@ -66,7 +66,7 @@ def _follow(chart: Chart, linear: Array, found: Minimum, strength: float) -> tup
 def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
     """The Newton step of <linear, z> + F at a factored point, and the decrement."""
     gradient = linear + factor.gradient
-    step = factor.solve(gradient)
+    step = factor.newton_step(gradient)
     return -step, root(gradient.dot(step))
 
 
@@ -88,14 +88,14 @@ def _newton(chart: Chart, linear: Array, z: Array, tolerance: float, iterations:
             next_step, next_left = decrement(next_factor, linear)
             if not (left < 0.1 and next_left > 2 * left):
                 stalled = stalled + 1 if next_left > left / 2 and left < 0.1 else 0
-                z, factor, step, left = next_factor.z, next_factor, next_step, next_left
+                z, factor, step, left = target, next_factor, next_step, next_left
                 continue
         if accurate:
             break
         accurate, stalled = True, 0
         factor = chart.factor(z, accurate=True)
         step, left = decrement(factor, linear)
-    return Minimum(factor.z, factor, left)
+    return Minimum(z, factor, left)
 
 
 def root(square: Array) -> float:

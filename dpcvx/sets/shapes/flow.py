@@ -59,7 +59,7 @@ class PathFlow(Flow):
     So a convex function is largest at a path, and sums over edges are largest at the longest one.
     """
 
-    argmin_name = "shortest path in a graph without cycles"  # type: ignore[assignment]  # one way for all of them
+    argmin_name = "shortest path in a graph without cycles"
 
     def argmin(self, c: Array) -> Array:
         return self.network.cheapest(c)

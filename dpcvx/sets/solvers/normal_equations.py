@@ -3,7 +3,6 @@
 The entries of the upper triangle of E W E' are linear in W, so they come from one product with a fixed sparse matrix.
 """
 
-import math
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
@@ -98,8 +97,6 @@ class NormalEquations:
             np.linalg.LinAlgError: where they are not, or too far apart.
         """
         values = self._fill(weights)
-        if not math.isfinite(values.sum()):
-            raise np.linalg.LinAlgError("the weights of the normal equations are not finite")
         matrix = self._idle.take(lambda: self._set_up(values))
         matrix.upper.data = values
         matrix.factorised.refactor(matrix.upper)
@@ -183,7 +180,7 @@ class Equalities:
         self.system = NormalEquations(sparse.csr_array(rows[self.kept]), factorisation)
         if len(small):
             combined = np.random.default_rng(0).standard_normal(len(small)) @ rows[present[small]]
-            if not np.linalg.norm(self.tangential(combined)) <= _DEPENDENT * max(np.linalg.norm(combined), 1.0):
+            if not np.linalg.norm(self.tangential(combined)) <= _DEPENDENT * max(float(np.linalg.norm(combined)), 1.0):
                 raise np.linalg.LinAlgError("rounding does not tell which equalities depend on each other")
 
     def tangential(self, d: Array) -> Array:

@@ -41,11 +41,7 @@ SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
 
 
 class Factor(ABC):
-    """The Hessian of the barrier at one point (or a batch of points), factorised.
-
-    Attributes:
-        z: the point; beside the one that was asked for where that had left the equalities by rounding.
-    """
+    """The Hessian of the barrier at one point (or a batch of points), factorised."""
 
     z: Array
     dim: int  # of the set
@@ -54,6 +50,10 @@ class Factor(ABC):
     @abstractmethod
     def solve(self, g: Array) -> Array:
         """H^-1 g on joint coordinates (..., size), restricted to the tangent space."""
+
+    def newton_step(self, gradient: Array) -> Array:
+        """What a Newton step subtracts from z: H^-1 gradient, and what rounding has taken z off the equalities."""
+        return self.solve(gradient)
 
     @abstractmethod
     def apply(self, d: Array) -> Array:

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy import sparse
+from scipy.linalg import blas
 
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import SAFE, Chart, Factor
-from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors, residual_norm
+from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure
 from dpcvx.sets.solvers.normal_equations import Factorisation, Lease, NormalEquations
 from dpcvx.sets.sparse_rows import column_squares, rows_times
 
-_OFF = 1e-11  # what equalities of length 1 may miss before a point is moved back onto them
-_ALIKE = 1e-8  # relative change of slacks up to which a Hessian counts as the same
 _TANGENTS = 4  # random tangent vectors along which rows are compared
 
 
@@ -54,7 +53,8 @@ class SparseChart(Chart):
         self._source = np.zeros(len(entries), dtype=int)
         self._source[entries] = conic.P.indices
         self._gain = np.zeros(len(entries))
-        self._gain[entries] = conic.P.data * self.unit[conic.P.indices]
+        self._moving = self.unit * (structure.idle == 0)  # fixed coordinates stay where they are, to the last digit
+        self._gain[entries] = conic.P.data * self._moving[conic.P.indices]
         self._direct = len(entries) == self.width and bool(np.all(self._source == np.arange(self.width)))
 
     def factor(self, z: Array, *, accurate: bool = False) -> Factor:
@@ -64,37 +64,16 @@ class SparseChart(Chart):
         return self._factor(z, accurate)
 
     def _factor(self, z: Array, accurate: bool) -> SparseFactor:
-        """The factor at z, or where rounding has taken z off the equalities, at the point of them beside it."""
-        found = self._factor_at(z, accurate)
-        off = self._system.rows(z)
-        if residual_norm(off) <= _OFF:
-            return found
-        moved = z - found.normal_step(off)
-        slack, before = self.slack(moved), self.slack(z)
-        if not np.all(slack > 0):
-            return found
-        if np.abs(slack / before - 1).max() > _ALIKE:
-            return self._factor_at(moved, accurate)
-        found.z, found.gradient = (
-            moved,
-            self.gradient_of(self.cones.gradient(slack)),
-        )  # the matrix is as good as the same
-        return found
-
-    def _factor_at(self, z: Array, accurate: bool) -> SparseFactor:
         parts = self.structure
         scaled = self._rate / self.slack(z)
         weighted = scaled if self._equal_weights else parts.weights * scaled
-        D = self._sum(weighted * scaled)
-        if not parts.layers:
-            D = D + parts.idle
-        return SparseFactor(self._system, z, self._sum(weighted), D, accurate)
+        if parts.layers == 1:
+            return SparseFactor(self._system, z, weighted, weighted * scaled, accurate)
+        return SparseFactor(self._system, z, self._sum(weighted), self._sum(weighted * scaled) + parts.idle, accurate)
 
     def curved(self, z: Array, curvature: Array) -> SparseFactor:
         """The matrix G' diag(curvature) G in place of the Hessian, factorised, for slacks s0 - G z."""
-        D = self._sum(curvature * self._rate * self._rate)
-        if not self.structure.layers:
-            D = D + self.structure.idle
+        D = self._sum(curvature * self._rate * self._rate) + self.structure.idle
         return SparseFactor(self._system, z, np.zeros(self.width), D, accurate=False)
 
     def _sum(self, values: Array) -> Array:
@@ -113,14 +92,15 @@ class SparseChart(Chart):
     def stretch(self, z: Array, dy: Array) -> Any:
         if z.ndim > 1:
             return super().stretch(z, dy)
-        steepest = float(np.abs(self.slack_step(dy) / self.slack(z)).max(initial=0.0))
+        change = self.slack_step(dy) / self.slack(z)
+        steepest = abs(float(change[blas.idamax(change)]))
         return max(SAFE / max(steepest, 1e-300), 1.0)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
         return self._sum(slack_gradient * -self._rate)
 
     def lifted(self, z: Array) -> Array:
-        return np.asarray(self.v0 + z * self.unit)
+        return np.asarray(self.v0 + z * self._moving)
 
     def push(self, dy: Array) -> Array:
         return (dy if self._direct else dy[..., self._source]) * self._gain

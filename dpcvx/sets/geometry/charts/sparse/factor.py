@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from dpcvx.arrays import Array
 from dpcvx.errors import UnsupportedConeError
@@ -41,14 +40,18 @@ class SparseFactor(Factor):
         if g.ndim > 1:
             return _each(self.solve, g)
         d = self._W * g
-        d -= self._W * (self._system.columns(self._numeric.solve(self._system.rows(d))))
+        d -= self._W * self._system.columns(self._numeric.solve(self._system.rows(d)))
         if self._accurate:
-            d -= self.normal_step(self._system.rows(d))
+            d -= self._W * self._system.columns(self._numeric.solve(self._system.rows(d)))
         return d
 
-    def normal_step(self, change: Array) -> Array:
-        """The displacement, shortest in the local norm, along which the equalities change so much."""
-        return np.asarray(self._W * (self._system.columns(self._numeric.solve(change))))
+    def newton_step(self, gradient: Array) -> Array:
+        """W (gradient - E'y) with S y = E W gradient - E z, so that z less the step is on the equalities again."""
+        d = self._W * gradient
+        d -= self._W * self._system.columns(self._numeric.solve(self._system.rows(d - self.z)))
+        if self._accurate:
+            d -= self._W * self._system.columns(self._numeric.solve(self._system.rows(d - self.z)))
+        return d
 
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
@@ -113,6 +116,9 @@ class SparseFactors(Factor):
     def solve(self, g: Array) -> Array:
         return self._all(SparseFactor.solve, np.broadcast_to(g, np.broadcast_shapes(g.shape, self.z.shape)))
 
+    def newton_step(self, gradient: Array) -> Array:
+        return self._all(SparseFactor.newton_step, gradient)
+
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
 
@@ -135,8 +141,3 @@ class SparseFactors(Factor):
 def _each(oracle: Callable[[Array], Array], vectors: Array) -> Array:
     """An oracle on each of the vectors (..., k)."""
     return np.array([oracle(one) for one in vectors.reshape(-1, vectors.shape[-1])]).reshape(vectors.shape)
-
-
-def residual_norm(change: Array) -> float:
-    """The largest magnitude, 0 of nothing."""
-    return float(abs(change[blas.idamax(change)])) if len(change) else 0.0

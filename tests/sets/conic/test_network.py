@@ -1,0 +1,95 @@
+"""Graphs behind declared flows: paths, bridges, dead edges and flows through every edge, against networkx."""
+
+import cvxpy as cp
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpcvx import DecisionSet
+from dpcvx.sets.conic.network import Network
+
+
+def _random(seed, nodes=12, edges=26):
+    """A random acyclic graph with parallel and dead edges, from node 0 to the last but one."""
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.integers(0, nodes, (edges, 2)), axis=1)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    ends = np.concatenate([ends, [[0, 3], [3, 6], [6, nodes - 2]]])
+    names = rng.permutation(nodes)
+    return Network(names[ends[:, 0]], names[ends[:, 1]], int(names[0]), int(names[nodes - 2]))
+
+
+def _paths(network):
+    graph = nx.MultiDiGraph()
+    graph.add_edges_from((int(u), int(v), e) for e, (u, v) in enumerate(zip(network.tails, network.heads, strict=True)))
+    found = nx.all_simple_edge_paths(graph, network.source, network.target)
+    paths = np.zeros((0, len(network.tails)))
+    for path in found:
+        paths = np.vstack([paths, np.zeros(len(network.tails))])
+        paths[-1, [edge[2] for edge in path]] = 1.0
+    return paths
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_graph_says_about_its_paths(seed):
+    network, rng = _random(seed), np.random.default_rng(seed)
+    paths = _paths(network)
+    assert network.is_acyclic
+    assert np.array_equal(network.live, paths.max(axis=0) > 0)
+    assert np.array_equal(network.bridges, paths.min(axis=0) > 0)
+    for costs in (rng.standard_normal(len(network.tails)), np.ones(len(network.tails))):
+        best = float((paths @ costs).min())
+        assert network.least(costs)[0] == pytest.approx(best)
+        path = network.cheapest(costs)
+        assert path @ costs == pytest.approx(best) and (paths == path).all(axis=1).any()
+    flow = network.strict_flow()
+    assert np.array_equal(flow > 0, network.live)
+    assert flow[network.live].min() >= 1 / network.live.sum() - 1e-15
+    balance = np.bincount(network.tails, flow, network.nodes) - np.bincount(network.heads, flow, network.nodes)
+    demand = np.zeros(network.nodes)
+    demand[network.source], demand[network.target] = 1.0, -1.0
+    assert np.abs(balance - demand).max() <= 1e-14
+
+
+def test_a_cycle_on_the_way_is_seen_and_one_aside_is_not():
+    on = Network(np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), 0, 3)
+    aside = Network(np.array([0, 1, 4, 5]), np.array([1, 3, 5, 4]), 0, 3)
+    assert not on.is_acyclic
+    assert aside.is_acyclic and np.array_equal(aside.live, [True, True, False, False])
+    assert not Network(np.array([0, 3]), np.array([1, 2]), 0, 2).is_acyclic  # and no way at all
+
+
+def _declared(network, left_out=None):
+    n = len(network.tails)
+    E = sparse.lil_array((network.nodes, n))
+    for e, (u, v) in enumerate(zip(network.tails, network.heads, strict=True)):
+        E[u, e], E[v, e] = 1, -1
+    demand = np.zeros(network.nodes)
+    demand[network.source], demand[network.target] = 1.0, -1.0
+    rows = np.delete(np.arange(network.nodes), [] if left_out is None else left_out)
+    x = cp.Variable(n, nonneg=True)
+    return DecisionSet(x, [sparse.csr_array(E)[rows] @ x == demand[rows]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sizes_of_flows_are_those_of_their_paths(seed):
+    network = _random(seed, 14, 40)
+    paths, X = _paths(network), _declared(network, left_out=int(network.target) if seed % 2 else None)
+    shape = X.recognised
+    assert type(shape).__name__ == "PathFlow"
+    lower, upper = X.bounding_box()
+    assert np.array_equal(lower, paths.min(axis=0)) and np.array_equal(upper, paths.max(axis=0))
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        c = rng.standard_normal(X.size)
+        most = float((paths @ c).max())
+        assert most <= X.support_bound(c) <= most + 1e-11
+        assert X.argmin(-c) @ c == pytest.approx(most)
+    for p in (1, 2, 3, np.inf):
+        apart = max(float(np.linalg.norm(paths - path, p, axis=1).max()) for path in paths)
+        assert shape.radius(p) == pytest.approx(float(np.linalg.norm(paths, p, axis=1).max()))
+        assert apart <= shape.diameter(p) * (1 + 1e-12)
+        assert shape.diameter(p) <= 2 ** (1 / p) * shape.radius(p) * (1 + 1e-12)
+    reach = float(np.linalg.norm(paths - shape.middle, axis=1).max())
+    assert reach <= shape.reach <= reach * (1 + 1e-6)
