@@ -22,8 +22,9 @@ class EllipsoidBody:
 
     def __init__(self, center: Array, M: Array, dim: int) -> None:
         self.center, self.M = center, M
-        axes, lengths, _ = np.linalg.svd(M, full_matrices=False)
+        axes, lengths, turned = np.linalg.svd(M, full_matrices=False)
         self.axes, self.lengths = axes[:, :dim], lengths[:dim]
+        self.images = turned[:dim] @ M.T  # of the points of the ball that go to the ends of the axes, one a row
         self.rows = np.linalg.norm(M, axis=1) * (1 + 1e-14 * M.shape[1])  # how far each entry goes
 
     @cached_property

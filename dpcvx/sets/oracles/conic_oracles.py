@@ -12,19 +12,52 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.sets.geometry.bounds import bound_by_dual, upper_bound
+from dpcvx.sets.geometry.bounds import blow_up, bound_by_dual, upper_bound
+from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.oracles.polishing import Polishing
 from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
 DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
+_ROUGH = 1e-3  # asked of it where active constraints are all that it must show
 _TOLERANCE = 1e-8  # asked of the interior-point method, relative
 _SQUARED = 1e-11  # asked of it for squared distances: a distance of zero is then off by the root of that
+_NEAREST = 1e-10  # gap of a squared distance, in units of the set's size, that is small enough
 _ACCURACY = 1e-9  # of our own path-following method, relative to the size of the set
 _PROOF = 1e-10  # asked of the interior-point method where its dual point is to prove a bound
 _PROVED = 1e-7  # gap between a proved bound and a point, relative to the width of the set, that is small enough
 _POOR = 1e-7  # share of the way to the center above which a solver's answer is poor
+
+
+class _Quick:
+    """A few digits by an interior-point method, and all others by Newton's method on what is active there."""
+
+    def __init__(self, form: CenteredForm, quadratic: sparse.csc_array | None, polishing: Polishing) -> None:
+        self._polishing, self._equalities = polishing, form.E.shape[0]
+        self._program = ConeProgram(
+            form.A,
+            form.s0,
+            form.cones,
+            form.E,
+            np.zeros(form.E.shape[0]),
+            quadratic=quadratic,
+            tolerance=_ROUGH,
+            refined=False,
+        )
+
+    @classmethod
+    def of(cls, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> "_Quick | None":
+        polishing = Polishing.of(form, None if quadratic is None else quadratic.toarray())
+        return None if polishing is None else cls(form, quadratic, polishing)
+
+    def minimise(self, q: Array) -> Array | None:
+        """The minimiser for the linear part q, where it is proved."""
+        answer = self._program.minimise(q)
+        if not answer.usable:
+            return None
+        return self._polishing.polished(q, answer.point, answer.dual[self._equalities :])
 
 
 class ConicOracles:
@@ -42,6 +75,15 @@ class ConicOracles:
         return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_TOLERANCE)
 
     @cached_property
+    def _quick_linear(self) -> "_Quick | None":
+        return _Quick.of(self._form)
+
+    @cached_property
+    def _quick_quadratic(self) -> "_Quick | None":
+        f = self._form
+        return _Quick.of(f, sparse.csc_array(f.P.T @ f.P) / f.size**2)
+
+    @cached_property
     def _proofs(self) -> ConeProgram:
         f = self._form
         return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), tolerance=_PROOF)
@@ -54,7 +96,11 @@ class ConicOracles:
 
     def argmin(self, c: Array) -> Array:
         q = self._form.P.T @ c
-        x, good = self._solve(self._linear, q / (np.abs(q).max() or 1.0))
+        q /= np.abs(q).max() or 1.0
+        quick = None if self._quick_linear is None else self._quick_linear.minimise(q)
+        if quick is not None:
+            return self._form.inside(quick)
+        x, good = self._solve(self._linear, q)
         if good:
             return x
         chart = self._chart
@@ -65,14 +111,35 @@ class ConicOracles:
     def project(self, p: Array) -> Array:
         """The nearest point; a solver is asked for points inside too, so that the time does not tell which they are."""
         f = self._form
-        answer = self._quadratic.minimise(f.P.T @ (f.x0 - p) / f.size**2)
-        x, good = self._judged(answer)
+        q = f.P.T @ (f.x0 - p) / f.size**2
+        quick = None if self._quick_quadratic is None else self._quick_quadratic.minimise(q)
         if self._is_inside(p):
             return p.copy()
-        if (good and answer.status == "Solved") or self._chart.width > DENSE_PROJECTION:
+        if quick is not None:
+            return f.inside(quick)
+        answer = self._quadratic.minimise(q)
+        x, good = self._judged(answer)
+        if self._chart.width > DENSE_PROJECTION:
+            return x
+        far = float(np.linalg.norm(x - p)) / f.size
+        if good and (answer.status == "Solved" or min(far**2, self._gap(answer, q)) <= _NEAREST * max(1.0, far)):
             return x
         own = self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
         return x if good and np.linalg.norm(x - p) <= np.linalg.norm(own - p) else own
+
+    def _gap(self, answer: Answer, q: Array) -> float:
+        """How far the squared distance, halved and in units of the set's size, is above its least value, at most.
+
+        f(w) - f(w*) <= <f'(w), w - w*> = <r, w - w*> + <z, s> - <z, s*> for r = f'(w) + A'z + E'mu and z in the dual
+        cone, and no coordinate of the set is farther from the center than the blown-up Dikin ellipsoid.
+        """
+        f, w = self._form, answer.point
+        mu, z = answer.dual[: f.E.shape[0]], answer.dual[f.E.shape[0] :]
+        if not f.cones.dual_interior(z):
+            return np.inf
+        left = f.P.T @ (f.P @ w) / f.size**2 + q + f.A.T @ z + f.E.T @ mu
+        reach = blow_up(self._chart, self._geometry.nu) + float(np.abs(w).max())
+        return float(z @ (f.s0 - f.A @ w)) + reach * float(np.abs(left).sum())
 
     def _is_inside(self, p: Array) -> bool:
         """Whether a point is in the interior of a set of full dimension without auxiliary variables."""

@@ -75,8 +75,7 @@ class Ellipsoid(Shape):
                 break
         ratio = weighted / (squares + mu)
         norm = np.sqrt((ratio * ratio).sum(axis=-1, keepdims=True))
-        inside = largest * q * (squares / (squares + mu)) / np.maximum(norm, 1.0)
-        return np.asarray(self.center + inside @ self.body.axes.T)
+        return np.asarray(self.center + (ratio / np.maximum(norm, 1.0)) @ self.body.images)
 
     def _holds(self, points: Array) -> Bools:
         if self.body.M.shape[1] != self.layout.size:

@@ -29,7 +29,10 @@ class Answer:
 
 
 class ConeProgram:
-    """min 1/2 v'Q v + <q, v> over E v = e, b - A v in K, kept alive between objectives."""
+    """min 1/2 v'Q v + <q, v> over E v = e, b - A v in K, kept alive between objectives.
+
+    Without refined systems an iteration takes two thirds of the time, and gives a few digits only.
+    """
 
     def __init__(
         self,
@@ -41,12 +44,13 @@ class ConeProgram:
         *,
         quadratic: sparse.csc_array | None = None,
         tolerance: float = 1e-10,
+        refined: bool = True,
     ) -> None:
         k = A.shape[1]
         Q = sparse.csc_array((k, k)) if quadratic is None else sparse.triu(quadratic, format="csc")
         self._quadratic, self._rows = sparse.csc_matrix(Q), sparse.csc_matrix(sparse.vstack([E, A]))
         self._right = np.concatenate([e, b])
-        self._cones, self._equalities, self._tolerance = cones, len(e), tolerance
+        self._cones, self._equalities, self._tolerance, self._refined = cones, len(e), tolerance, refined
         self._solvers = Spares(self._set_up())
 
     def _set_up(self) -> clarabel.DefaultSolver:
@@ -55,6 +59,7 @@ class ConeProgram:
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # both forbid updates
         settings.max_threads = 1
         settings.max_iter = 200
+        settings.iterative_refinement_enable = self._refined
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = self._tolerance
         words = ([clarabel.ZeroConeT(self._equalities)] if self._equalities else []) + self._cones.clarabel()
         columns = self._rows.shape[1]
