@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
 def faults(folder: Path) -> tuple[list[str], int, int]:
     """A sentence on each link that leads nowhere; how many led somewhere, and how many lead to other hosts."""
-    pages = {path.resolve(): Page(path) for path in sorted(folder.rglob("*.html"))}
+    pages = {path.resolve(): Page(path) for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts}
     wrong, followed, elsewhere = [], 0, 0
     for path, page in pages.items():
         name = path.relative_to(folder.resolve())

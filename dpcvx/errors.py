@@ -16,7 +16,16 @@ class DpcvxError(Exception):
 
 
 class ArgumentError(DpcvxError, ValueError):
-    """An argument is wrong; the message says which, what came, and what is accepted."""
+    """An argument is wrong; the message says which, what came, and what is accepted.
+
+    Example:
+        >>> import decision_sets, dpcvx
+        >>> try:
+        ...     dpcvx.FTRL(decision_sets.simplex(3), decision_sets.loss_box(3), horizon=100, epsilon=-1.0)
+        ... except dpcvx.ArgumentError as error:
+        ...     print("epsilon" in str(error), isinstance(error, ValueError))
+        True True
+    """
 
 
 class MissingArgumentError(ArgumentError, TypeError):
@@ -194,7 +203,16 @@ class LearnerCheckError(DpcvxError, AssertionError):
 
 
 class WeakPrivacyWarning(UserWarning):
-    """An epsilon or delta was asked for that protects next to nothing."""
+    """An epsilon or delta was asked for that protects next to nothing.
+
+    Example:
+        >>> import decision_sets, dpcvx, warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     sums = dpcvx.PrivateSums(decision_sets.loss_box(3), horizon=100, epsilon=50.0)
+        >>> caught[0].category.__name__
+        'WeakPrivacyWarning'
+    """
 
 
 class ThinSetWarning(UserWarning):

@@ -11,7 +11,19 @@ _SLIP = 1e-9  # relative difference of times that is none
 
 
 class RoutesWarning(UserWarning):
-    """The set of routes leaves out more than was asked for."""
+    """The set of routes leaves out more than was asked for.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     X = decision_sets.routes(roads, "a", "b", times=[[9, 1, 2, 3]], cycles="hops", hops=1)
+        >>> caught[0].category.__name__
+        'RoutesWarning'
+    """
 
 
 @dataclass(frozen=True)

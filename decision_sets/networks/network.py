@@ -29,6 +29,14 @@ class Network:
 
     Raises:
         ValueError: where a number is missing, negative or NaN, in a sentence that names the link.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> network = decision_sets.as_network(roads)
+        >>> network.nodes, len(network.links), network.times.tolist()
+        (('a', 'b', 'c'), 4, [2.0, 1.0, 2.0, 3.0])
     """
 
     nodes: tuple[Name, ...]

@@ -25,6 +25,17 @@ def read_network(net: Any, nodes: Any = None, trips: Any = None) -> Network:
     Raises:
         FileNotFoundError: where there is no such file.
         ValueError: where a line cannot be read, in a sentence with the file and the number of the line.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     nx.write_graphml(roads, f"{folder}/roads.graphml")
+        ...     network = decision_sets.read_network(f"{folder}/roads.graphml")
+        >>> network.nodes
+        ('a', 'b', 'c')
     """
     path = _existing(net)
     if path.is_dir():
@@ -50,7 +61,17 @@ def read_network(net: Any, nodes: Any = None, trips: Any = None) -> Network:
 
 
 def as_network(network: Any, *, known_times: bool = False) -> Network:
-    """A network as it is, or from a networkx graph, a mapping with `tails` and `heads`, or the name of a file."""
+    """A network as it is, or from a networkx graph, a mapping with `tails` and `heads`, or the name of a file.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> decision_sets.as_network(roads).links
+        (('a', 'b'), ('a', 'c'), ('b', 'a'), ('c', 'b'))
+        >>> decision_sets.as_network({"tails": [0, 0, 1], "heads": [1, 2, 2], "times": [1.0, 3.0, 1.0]}).nodes
+        (0, 1, 2)
+    """
     if isinstance(network, Network):
         return network
     if isinstance(network, str | Path):

@@ -50,6 +50,14 @@ class Routes(DecisionSet):
         links_map: sparse (links, coordinates): links_map @ x is how often x uses each link of the network.
         times: the public usual times of all links of the network.
         excluded: what the set shuts out.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> X = decision_sets.routes(roads, "a", "b", cycles="hops", hops=2)
+        >>> X.cycles, X.origin, X.destination, X.dim
+        ('hops', 'a', 'b', 1)
     """
 
     def __init__(
@@ -207,6 +215,16 @@ def routes(
     Warns:
         RoutesWarning: where the best fixed route on the times given is not in the set; or where no times are given and
             the network has demand, from which usual times follow.
+
+    Example:
+        >>> import decision_sets, networkx as nx
+        >>> roads = nx.DiGraph()
+        >>> roads.add_weighted_edges_from([("a", "b", 2), ("b", "a", 2), ("a", "c", 1), ("c", "b", 3)], weight="time")
+        >>> X = decision_sets.routes(roads, "a", "b")
+        >>> X.edges
+        (('a', 'b'), ('a', 'c'), ('c', 'b'))
+        >>> X.argmin([2, 1, 3]).round(6).tolist()  # the direct road
+        [1.0, 0.0, 0.0]
     """
     if cycles not in CYCLES:
         raise ValueError(f"cycles must be one of {', '.join(CYCLES)}, not {cycles!r}.")

@@ -59,6 +59,14 @@ class PrivateArms:
     Attributes:
         arms: the names.
         bandit: the `PrivateBandit` underneath, which plays unit vectors and takes losses; for `simulate` and `couple`.
+
+    Example:
+        >>> import dpcvx
+        >>> arms = dpcvx.PrivateArms("bound", ["red", "green", "blue"], epsilon=1.0, horizon=1000)
+        >>> arm = arms.act()
+        >>> arms.update(0.7)  # its reward, in [0, 1]
+        >>> arm in ("red", "green", "blue"), arms.certificate.epsilon
+        (True, 1.0)
     """
 
     def __init__(

@@ -97,6 +97,14 @@ def compare(simulations: Iterable[Simulation] | Mapping[str, Simulation]) -> Com
 
     Raises:
         ArgumentError: where there is none, or something is no simulation.
+
+    Example:
+        >>> import decision_sets, dpcvx, numpy as np
+        >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
+        >>> losses = np.tile([-1.0, 1.0, 1.0], (200, 1))
+        >>> runs = [dpcvx.simulate(dpcvx.FTRL(X, Y, 200, epsilon), losses, replicas=4) for epsilon in (None, 1.0)]
+        >>> [row["rounds"] for row in dpcvx.compare(runs).rows()]
+        [200, 200]
     """
     named = isinstance(simulations, Mapping)
     given = list(simulations.items() if isinstance(simulations, Mapping) else ((None, run) for run in simulations))
