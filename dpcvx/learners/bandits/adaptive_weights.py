@@ -101,7 +101,7 @@ class AdaptiveWeights:
     ) -> None:
         self.family, self.losses, self.spread = family, losses, spread
         self.recipe = RECIPES[setting]
-        self.exploration: Exploration = family.exploration("uniform")
+        self.exploration = _exploration(family)
         self.dim = family.rank - family.level
         self.unit = (spread / 4) ** 2 + 2 * noise_scale**2  # a first guess of the mean square of what is seen
         self.first = 0.06 * self.dim * math.sqrt(self.unit)
@@ -176,6 +176,18 @@ class AdaptiveWeights:
 def _near(vectors: Array) -> Array:
     """Sums of estimates, kept finite."""
     return np.asarray(np.minimum(np.maximum(vectors, -_FAR), _FAR))
+
+
+def _exploration(family: ActionFamily) -> Exploration:
+    """The uniform exploration, or the design where some actions are too rare under that.
+
+    Raises:
+        ValueError: where the family admits neither.
+    """
+    try:
+        return family.exploration("uniform")
+    except ValueError:
+        return family.design
 
 
 def _per(vectors: Array, numbers: Any) -> Array:
