@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from layers import ROOT, modules_in
 from loss_sets import ball_losses, box_losses
+from routing_networks import grid
 
 import decision_sets as ds
 from dpcvx import (
@@ -33,6 +34,8 @@ from dpcvx.privacy.prefix_noise import gaussian_noise
 from dpcvx.privacy.private_sums import PrivateSums
 from dpcvx.streams import stream
 from dpcvx.studies.baselines import ExploredGradients, PerStepNoise
+from dpcvx.studies.routing.days import travel_days
+from dpcvx.studies.routing.play import drawn_days
 from dpcvx.studies.thresholds import mean_maximum
 from dpcvx.studies.town import travel_times
 
@@ -83,6 +86,8 @@ PARTS = {
     "fit_exponent": lambda seed: fit_exponent([1, 2, 4], [[1.0, 2.0], [2.0, 3.0], [3.0, 5.0]], seed=seed),
     "mean_maximum": lambda seed: mean_maximum(X, gaussian_noise(1.0), seed),
     "travel_times": lambda seed: travel_times(T, seed),
+    "travel_days": lambda seed: travel_days(grid(2, demand=False), 2, seed),
+    "drawn_days": lambda seed: drawn_days(3, T, seed),
     "orthogonal": drawn(lambda seed: losses.orthogonal(X, BALL, T, seed)),
     "axes": drawn(lambda seed: losses.axes(X, CROSS, T, seed)),
     "Script": lambda seed: Script(seed).own_generator(),
@@ -93,7 +98,7 @@ PARTS = {
 HANDING_ON = {
     *("Bandit", "FullInformation", "bandits", "simulate", "Drawn", "choices", "stream", "simulated"),
     *("perform", "rows_of", "regrets", "play", "price_of_privacy", "Comparison", "attack_rows", "audit_rows"),
-    *("couple", "run", "coupled_rows", "scripted", "private_learner"),
+    *("couple", "run", "coupled_rows", "scripted", "private_learner", "Wish"),
 }
 
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +27,7 @@ pytestmark = [
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
-    *("--enable-logging=stderr", "--v=0", "--dump-dom", "--window-size=1300,900"),
+    *("--enable-logging=stderr", "--v=0", "--dump-dom", "--window-size=1600,900"),
 )
 AROUND = """<!DOCTYPE html><title>test</title><pre id="seen"></pre><script>
 function look(frame) {
@@ -80,18 +81,39 @@ def report(tmp_path_factory):
     return (folder / "dpcvx-demo.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(PHONE, False), (PHONE, True), (DESK, False), (DESK, True)])
+@pytest.fixture(scope="module")
+def route_report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("route")
+    town = Path(__file__).parents[2] / "examples" / "small_town"
+    ends = ["--from", "1", "--to", "30", "--days", "40", "--replicas", "2"]
+    assert main(["route", str(town), *ends, "--output", str(folder / "route.html")]) == 0
+    return (folder / "route.html").read_text(encoding="utf-8")
+
+
+WIDTHS = [(PHONE, False), (PHONE, True), (DESK, False), (DESK, True)]
+
+
+@pytest.mark.parametrize(("width", "dark"), WIDTHS)
 def test_the_demo_report_is_right_in_a_browser(look, report, width, dark):
-    seen = look(report, width, dark=dark)
+    looks_right(look(report, width, dark=dark), width, dark, figures=8)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (400, True), (1400, False), (1400, True)])
+def test_the_report_on_routes_is_right_in_a_browser(look, route_report, width, dark):
+    looks_right(look(route_report, width, dark=dark), width, dark, figures=6)
+
+
+def looks_right(seen: Seen, width: int, dark: bool, figures: int) -> None:
+    """The page fits, is drawn as a whole in its own colours, and loads nothing."""
     assert seen.messages == [] and seen.measures["loaded"] == []
     assert seen.measures["width"] in range(width - 20, width + 1) and seen.overflow == 0
-    figures = seen.measures["figures"]
-    assert len(figures) == 8
-    for drawn in figures:
-        assert 250 < drawn["width"] <= width and drawn["height"] > 100 and drawn["drawn"] > 100
-        assert drawn["role"] == "img" and len(drawn["label"]) > 40
-        assert drawn["ink"] == seen.measures["colour"]
-    assert len({drawn["label"] for drawn in figures}) == len(figures)
+    drawn = seen.measures["figures"]
+    assert len(drawn) == figures
+    for each in drawn:
+        assert 250 < each["width"] <= width and each["height"] > 100 and each["drawn"] > 100
+        assert each["role"] == "img" and len(each["label"]) > 40
+        assert each["ink"] == seen.measures["colour"]
+    assert len({each["label"] for each in drawn}) == len(drawn)
     headings = seen.measures["headings"]
     assert headings[0] == "H1" and headings.count("H1") == 1 and headings.count("H2") >= 5 and headings[1] == "H2"
     brightness = sum(map(int, re.findall(r"\d+", seen.measures["background"])[:3]))

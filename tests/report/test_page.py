@@ -2,44 +2,18 @@
 
 import os
 import re
-from html.parser import HTMLParser
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from report_outline import Outline
 
 from dpcvx import FTRL, DecisionSet, LossSet
 from dpcvx.report import Page, certificate, declaration, figure, paragraph, preformatted, reproduce, side_by_side, table
 from dpcvx.report.style import COLOURS, NAMED
 
-VOID = {"meta", "link", "br", "hr", "img"}
 HOSTILE = '<script>alert("1")</script> & more'
-
-
-class Outline(HTMLParser):
-    """The elements of a page in order, and whether every one is closed where it should be."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open, self.elements = [], []
-        self.feed(html)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def having(self, key):
-        return [attrs[key] for _, attrs in self.elements if key in attrs]
 
 
 def curve(shift=0.0, **style):

@@ -149,7 +149,7 @@ class Traveller:
         self._X, self._trip = X, usual_trip(X, city.days.usual)
         self._costs = city.declared.days[:, X.links]
         if X.dim:  # otherwise there is one route, and nothing to choose
-            self._learners = [_learner(X, each) for each in sums]
+            self._learners = [_learner(X, each, city.wish.seed) for each in sums]
             self._tallies = [Tally(X, self._costs, city.wish.horizon, 1) for _ in sums]
 
     _X: Routes | None
@@ -184,10 +184,10 @@ class Traveller:
         return {"origin": origin, "destination": destination, "trips": demand, **known, "note": self._note}
 
 
-def _learner(X: Routes, sums: RunningSums) -> FTRL | FTPL:
+def _learner(X: Routes, sums: RunningSums, seed: int) -> FTRL | FTPL:
     if X.size <= PROJECTED:
         return FTRL(X, sums=sums, regularizer="euclidean")
-    return FTPL(X, sums=sums, seed=None if sums.secure else 0)
+    return FTPL(X, sums=sums, seed=seed)
 
 
 def play_city(

@@ -25,7 +25,7 @@ from dpcvx.studies.routing.play import Played, drawn_days, play
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
 PROJECTED = 200  # coordinates up to which projections are quick enough for many rounds
-_BANDIT = 250  # coordinates up to which bandits are played
+BANDITS_UP_TO = 250  # coordinates up to which bandits are played
 _SECURE_ROUNDS = 25  # played with exact noise for a certificate
 _REPLICATED = 800  # coordinates x replicas of a simulation
 
@@ -205,7 +205,7 @@ def cases(X: Routes, Y: LossSet, change: Change, wish: Wish) -> list[Case]:
     found.append(Case(FULL_INFORMATION, day, E, delta, lambda: full(E, delta)))
     if delta:
         found.append(Case(FULL_INFORMATION, day, E, 0.0, lambda: full(E)))
-    if X.size > _BANDIT:
+    if X.size > BANDITS_UP_TO:
         return found
 
     def practice(**options: Any) -> PrivateBandit:

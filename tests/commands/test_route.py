@@ -1,0 +1,142 @@
+"""``dpcvx route``: a story, a page with maps, and one sentence for whatever is wrong with a network or a pair."""
+
+import networkx as nx
+import pytest
+from report_outline import Outline
+
+from dpcvx.cli import main
+
+NET = """<NUMBER OF ZONES> 6
+<NUMBER OF NODES> 6
+<FIRST THRU NODE> 3
+<NUMBER OF LINKS> 14
+<END OF METADATA>
+~ init term capacity length time b power speed toll type ;
+"""
+LINKS = [
+    "1 3 0",
+    "3 1 0",
+    "6 2 0",
+    "2 6 0",
+    "3 4 2",
+    "4 3 2",
+    "3 5 3",
+    "5 3 3",
+    "4 6 3",
+    "6 4 3",
+    "5 6 2",
+    "6 5 2",
+    "4 5 1",
+    "5 4 1",
+]
+TRIPS = """<NUMBER OF ZONES> 6
+<TOTAL OD FLOW> 90
+<END OF METADATA>
+Origin 1
+ 2 : 60.0; 1 : 0.0;
+Origin 2
+ 1 : 30.0;
+"""
+NODES = "Node X Y ;\n1 0 0 ;\n2 4 0 ;\n3 1 0 ;\n4 2 1 ;\n5 2 -1 ;\n6 3 0 ;\n"
+SHORT = ["--days", "40", "--replicas", "2"]
+
+
+@pytest.fixture
+def town(tmp_path):
+    lines = [f"{a} {b} {40 + 5 * int(t)} {t} {t} 0.5 4 0 0 1 ;" for a, b, t in map(str.split, LINKS)]
+    (tmp_path / "net.tntp").write_text(NET + "\n".join(lines) + "\n")
+    (tmp_path / "trips.tntp").write_text(TRIPS)
+    (tmp_path / "node.tntp").write_text(NODES)
+    return tmp_path
+
+
+def call(town, *words, net="net.tntp"):
+    return main(["route", str(town / net), *map(str, words)])
+
+
+def test_one_pair_gives_a_story_and_a_page_with_maps(town, capsys):
+    page = town / "route.html"
+    files = ["--nodes", town / "node.tntp", "--trips", town / "trips.tntp"]
+    assert call(town, *files, "--from", 1, "--to", 2, *SHORT, "--drivers", 50, "--output", page) == 0
+    printed, html = capsys.readouterr(), page.read_text()
+    told = printed.out
+    assert "6 nodes, 2 of which are not passed through, 14 links, 90 trips a day" in told
+    assert "epsilon = 1, delta = 1e-06" in told and "one of 50 drivers" in told and "doing nothing" in told
+    assert "link-days" in told and "user equilibrium" in told and "Playing 40 days" in printed.err
+    assert html.count("<svg") == 6 and html.count('aria-label="Map of the links between 1 and 2') == 4
+    assert "Privacy certificate: full information: a whole day" in html and "--drivers 50" in html
+    Outline(html)
+
+
+@pytest.mark.slow
+def test_all_pairs_give_one_table_and_one_page_and_are_kept(town, capsys):
+    page, kept = town / "city.html", town / "kept"
+    words = ["--trips", town / "trips.tntp", "--pairs", "all", "--days", 30, "--workers", 1]
+    assert call(town, *words, "--output", page, "--folder", kept) == 0
+    told, html = capsys.readouterr().out, page.read_text()
+    assert "one private sum of 14 links serves all 2 pairs" in told and "by 2 pairs (simulation)" in told
+    assert "bandits: 2 of epsilon = 1 each" in told and len(list(kept.glob("*.csv"))) == 1
+    assert html.count("<svg") == 2 and "the sum that all pairs share" in html and "usual traffic" in html
+    assert call(town, *words, "--folder", kept) == 0
+    assert capsys.readouterr().out == told.partition("\n\nReport")[0] + "\n"
+    Outline(html)
+
+
+@pytest.mark.slow
+def test_a_network_without_demand_says_what_was_assumed(tmp_path, capsys):
+    graph = nx.MultiDiGraph()
+    for a, b, time in (
+        ("a", "b", 1.0),
+        ("b", "a", 1.0),
+        ("b", "c", 2.0),
+        ("a", "c", 2.5),
+        ("a", "c", 3.5),
+        ("c", "b", 2.0),
+    ):
+        graph.add_edge(a, b, travel_time=time)
+    nx.write_graphml(graph, tmp_path / "town.graphml")
+    page = tmp_path / "page.html"
+    assert call(tmp_path, "--from", "a", "--to", "c", *SHORT, "--output", page, net="town.graphml") == 0
+    assert "Traffic does not follow from this network" in capsys.readouterr().out
+    assert "the layout is computed" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--from", "1"], "Say by --from and --to which trips are meant"),
+        (["--from", "1", "--to", "2", "--pairs", "all"], "leave --from and --to out"),
+        (["--from", "1", "--to", "2", "--workers", "2"], "--workers goes with --pairs"),
+        (["--pairs", "all"], "there is none; give --trips"),
+        (["--pairs", "nowhere.csv"], "There is no file 'nowhere.csv' of pairs"),
+        (["--pairs", "all", "--workers", "0"], "--workers must be at least 1, not 0"),
+        (["--from", "1", "--to", "77"], "'77' is not one of the 6"),
+        (["--from", "1", "--to", "1"], "origin and destination must be two nodes"),
+        (["--from", "1", "--to", "2", "--epsilon", "0"], "epsilon must be"),
+        (["--from", "1", "--to", "2", "--delta", "2"], "delta must be"),
+        (["--from", "1", "--to", "2", "--days", "0"], "horizon must be"),
+        (["--from", "1", "--to", "2", "--ceiling", "1"], "ceiling must be above 1"),
+        (["--from", "1", "--to", "2", "--drivers", "0"], "drivers must be"),
+        (["--from", "1", "--to", "2", "--hops", "3"], "hops goes with"),
+        (["--from", "1", "--to", "2", "--nodes", "nowhere.tntp"], "There is no file 'nowhere.tntp'"),
+        (["--from", "1", "--to", "2", "--output", "/no/such/folder/page.html"], "The report cannot be written"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(town, capsys, words, said):
+    assert call(town, *words) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err.splitlines()[-1] and printed.out == ""
+
+
+def test_a_malformed_line_is_named(town, capsys):
+    path = town / "net.tntp"
+    path.write_text(path.read_text().replace("3 4 50 2", "3 4 fifty 2"))
+    assert call(town, "--from", 1, "--to", 2) == 2
+    assert "net.tntp, line 11" in capsys.readouterr().err
+
+
+def test_a_pair_that_zones_keep_apart_is_refused(town, capsys):
+    path = town / "net.tntp"
+    path.write_text(path.read_text().replace("<FIRST THRU NODE> 3", "<FIRST THRU NODE> 7"))
+    assert call(town, "--from", 1, "--to", 2) == 2
+    assert "1" in capsys.readouterr().err.splitlines()[-1]
