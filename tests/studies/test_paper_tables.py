@@ -154,7 +154,7 @@ def test_text_fits_in_120_columns_and_says_what_was_not_run():
     text = pt.render(tuple(pt.Table(k.title, k.losses, k.columns, own) for k, own in sections.items()))
     assert max(map(len, text.splitlines())) <= 120
     assert text.count("not run: cited by the paper") == 4
-    assert text.count("1.23 [1.12,1.34] 3/2") == 3 * 24 + 2 * 10 and text.count("needs T >= 2^18 1/2") == 34
+    assert text.count("1.23 [1.12,1.34] 3/2") == 3 * 26 + 2 * 12 and text.count("needs T >= 2^18 1/2") == 38
 
 
 # runs

@@ -58,7 +58,12 @@ def test_every_setting_horizon_and_learner_has_a_row(found):
             for epsilon in (0.3, 30):
                 assert found.row(setting, "private", horizon, epsilon).given_epsilon == epsilon
                 assert found.row(setting, "paper", horizon, epsilon).epsilon == epsilon
-    assert len(found.rows) == 20
+                assert found.row(setting, "in practice", horizon, epsilon).given_epsilon == epsilon
+    assert found.row("bandit", "in practice", 128, 30).learner == "private AdaptiveBandit"
+    assert found.row("bandit", "in practice", 128, 30).bound is None
+    best = found.row("full information", "in practice", 128, 0.3)
+    assert best.bound <= found.row("full information", "private", 128, 0.3).bound
+    assert len(found.rows) == 28
     with pytest.raises(KeyError):
         found.row("bandit", "private", 7, 0.3)
 

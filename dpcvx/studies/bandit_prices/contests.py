@@ -132,7 +132,7 @@ class Contest:
 
 @dataclass(frozen=True)
 class Choice:
-    """How well `private_bandit` chose in a contest: the row it picked, and the best among its rivals."""
+    """How well `private_bandit` chose in a contest: the row it picked, and the best among its proved rivals."""
 
     picked: ContestRow
     best: ContestRow
@@ -143,10 +143,10 @@ class Choice:
 
 
 def choices(rows: Iterable[ContestRow]) -> list[Choice]:
-    """One for each contest in which the choice of `private_bandit` took part."""
+    """One for each contest in which the choice of `private_bandit` took part, among learners with a proved bound."""
     contests: dict[str, list[ContestRow]] = {}
     for row in rows:
-        if row.is_rival:
+        if row.is_rival and math.isfinite(row.bound):
             contests.setdefault(row.contest, []).append(row)
     return [
         Choice(picked, min(rivals, key=lambda row: row.mean))

@@ -174,7 +174,8 @@ def growth_table(growths: Iterable[Growth]) -> str:
     for growth in growths:
         means = ", ".join(f"{size:g}: {mean:.0f}" for size, mean in zip(growth.sizes, growth.means, strict=True))
         divided = f"sqrt(ln {growth.over})" if growth.is_divided else ""
-        cells = (growth.name, growth.over, divided, f"{growth.theory:.2g}", f"{growth.exponent}", means)
+        theory = "none" if math.isnan(growth.theory) else f"{growth.theory:.2g}"
+        cells = (growth.name, growth.over, divided, theory, f"{growth.exponent}", means)
         lines.append(_GROWTH.line(cells))
     low, high = EXPECTED
     note = f"    In T, intervals should meet [{low}, {high}]; with batches they are only shown."

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.learners import Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
+from dpcvx.learners import AdaptiveBandit, Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.bandit_prices.contests import (
@@ -48,6 +48,7 @@ ARM_LEARNERS: dict[str, tuple[Callable[[DecisionSet, LossSet, int], Bandit], flo
     "EXP2 by moments": (_moments, 1.0),
     "log-barrier": (LogBarrierBandit, 1.0),
     "entropy and barrier": (HybridBandit, 1.0),
+    "adaptive": (AdaptiveBandit, 1.0),
 }
 BATCHES: dict[str, int | str] = {"": 1, ", batches": "auto"}
 
@@ -96,7 +97,7 @@ def batch_rows(horizon: int, epsilons: Iterable[float], replicas: int) -> list[C
 
 
 def arm_rows(horizons: Iterable[int], replicas: int, epsilon: float = 1.0) -> list[ContestRow]:
-    """Ten arms at their hardest gap: EXP2 by three tunings and the log-barrier, with and without batches.
+    """Ten arms at their hardest gap: EXP2 by three tunings and the others, with and without batches.
 
     The learner of the paper plays without batches: it has no bound by which to choose their length.
     """
@@ -160,6 +161,7 @@ def cube_rows(horizon: int, replicas: int, size: int = 10, epsilon: float = 1.0)
         "EXP2 by moments": _moments(*sets, horizon),
         "SCRiBLe": SCRiBLe(*sets, horizon),
         "entropy and barrier": HybridBandit(*sets, horizon),
+        "adaptive": AdaptiveBandit(*sets, horizon),
     }
     return [
         contest.row(name + batch, learner, batch=BATCHES[batch])

@@ -51,8 +51,9 @@ def price_of_privacy(
         epsilons: the privacy of the whole sequence of actions; one number, or several.
         horizons: the rounds of a game, one number or several; learners are tuned for every one.
         settings: "full information": FTRL, the regulariser with the smallest bound. "bandit": `private_bandit`, and
-            without privacy the learner with the smallest bound. The paper's: FTRL with its tree, EXP2 on arms, SCRiBLe
-            with vector noise elsewhere; its rows say which epsilon that gives.
+            without privacy the learner with the smallest bound. In practice: `private_learner`, and the adaptive
+            bandit. The paper's: FTRL with its tree, EXP2 on arms, SCRiBLe with vector noise elsewhere; its rows say
+            which epsilon that gives.
         losses: names of `dpcvx.experiments.losses.GENERATORS`, or functions f(X, Y, horizon, seed=...) of your own.
             A row shows those on which the mean regret was largest.
         replicas: runs of every learner on every sequence.

@@ -1,4 +1,7 @@
-"""The learners whose regret is compared: without privacy, private by default, and with the noise of the paper.
+"""The learners whose regret is compared: without privacy, private by default, in practice, and with the paper's noise.
+
+In practice one would take the adaptive bandit, for which no worst-case bound is proved, and with full information the
+learner of the smallest proved bound among all that are known.
 
 The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 Its scales protect a loss that is taken away, while by its own definition a loss is replaced; every learner states the
@@ -10,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpcvx.learners import FTRL, private_bandit
+from dpcvx.learners import FTRL, private_bandit, private_learner
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.choice import bandits
 from dpcvx.privacy.neighbours import Neighbours
@@ -18,7 +21,7 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.paper_bandit import paper_bandit, true_epsilon
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
-WITHOUT, PAPER, PRIVATE, WHOLE = ("without privacy", "paper", "private", "whole round")
+WITHOUT, PAPER, PRIVATE, PRACTICE, WHOLE = ("without privacy", "paper", "private", "in practice", "whole round")
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class Contender:
     delta: float = 0.0
 
     def make(self, X: DecisionSet, Y: LossSet, neighbours: str | Neighbours = "replace") -> "Made":
-        """The learner, as a simulation; what one person may change counts for the role "private" alone."""
-        options = {"neighbours": neighbours} if self.role == PRIVATE else {}
+        """The learner, as a simulation; what one person may change counts for "private" and "in practice" alone."""
+        options = {"neighbours": neighbours} if self.role in (PRIVATE, PRACTICE) else {}
         return _MAKERS[self.setting, self.role](X, Y, self, **options)
 
 
@@ -60,7 +63,7 @@ def contenders(
     for setting in settings:
         slack = delta if setting == FULL_INFORMATION else 0.0  # the noise of bandits is Laplace noise
         made.append(Contender(setting, WITHOUT, horizon))
-        made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (beside, PRIVATE)]
+        made += [Contender(setting, role, horizon, e, slack) for e in epsilons for role in (beside, PRIVATE, PRACTICE)]
     return made
 
 
@@ -82,6 +85,12 @@ def _paper_ftrl(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
     return _ftrl(X, Y, wanted, counter="tree", calibration="paper")
 
 
+def _best_learner(X: DecisionSet, Y: LossSet, wanted: Contender, **options: Any) -> Made:
+    assert wanted.epsilon is not None
+    learner = private_learner(X, Y, wanted.horizon, wanted.epsilon, wanted.delta, seed=0, **options)
+    return Made(learner, learner.name, wanted.epsilon)
+
+
 def _bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
     learner = ranked_bandits(X, Y, wanted.horizon)[0]
     return Made(learner, learner.name, None)
@@ -91,6 +100,10 @@ def _private_bandit(X: DecisionSet, Y: LossSet, wanted: Contender, **options: An
     assert wanted.epsilon is not None
     learner = private_bandit(X, Y, wanted.horizon, wanted.epsilon, seed=0, **options)
     return Made(learner, learner.name, learner.epsilon)
+
+
+def _practical_bandit(X: DecisionSet, Y: LossSet, wanted: Contender, **options: Any) -> Made:
+    return _private_bandit(X, Y, wanted, choose="practice", **options)
 
 
 def _paper_bandit(X: DecisionSet, Y: LossSet, wanted: Contender) -> Made:
@@ -103,9 +116,11 @@ _MAKERS: dict[tuple[str, str], Callable[..., Made]] = {
     (FULL_INFORMATION, WITHOUT): _ftrl,
     (FULL_INFORMATION, PAPER): _paper_ftrl,
     (FULL_INFORMATION, PRIVATE): _ftrl,
+    (FULL_INFORMATION, PRACTICE): _best_learner,
     (FULL_INFORMATION, WHOLE): _ftrl,
     (BANDIT, WITHOUT): _bandit,
     (BANDIT, PAPER): _paper_bandit,
     (BANDIT, PRIVATE): _private_bandit,
+    (BANDIT, PRACTICE): _practical_bandit,
     (BANDIT, WHOLE): _private_bandit,
 }

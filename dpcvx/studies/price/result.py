@@ -13,7 +13,7 @@ from dpcvx import markup
 from dpcvx.experiments.axes import axes_or_new
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
-from dpcvx.studies.price.contenders import PAPER, PRIVATE, WHOLE, WITHOUT
+from dpcvx.studies.price.contenders import PAPER, PRACTICE, PRIVATE, WHOLE, WITHOUT
 from dpcvx.studies.price.free import LEARNED, Threshold
 from dpcvx.studies.price.rows import PriceRow
 
@@ -33,8 +33,10 @@ LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
     "regret; its epsilon: what the paper's noise really gives; whole round: the same learner where nothing is "
-    "said of what one person can change, so that it protects all of a loss."
+    "said of what one person can change, so that it protects all of a loss. The line below, in practice: the adaptive "
+    "bandit, for which no bound is proved, or of all learners with full information the one of the smallest bound."
 )
+_USED = "practice"
 
 
 @dataclass(frozen=True)
@@ -132,23 +134,26 @@ class PriceOfPrivacy:
         return data_frame([asdict(row) | {"vacuous": row.vacuous} for row in self.rows])
 
     def table(self, setting: str) -> list[tuple[str, ...]]:
-        """The header, then one line for each horizon and epsilon of a setting."""
+        """The header, then two lines for each horizon and epsilon of a setting: what is promised, and what is used."""
         own = [row for row in self.rows if row.setting == setting]
         alone = {row.horizon: row for row in own if row.role == WITHOUT}
         beside = {(row.horizon, row.epsilon): row for row in own if row.role == self.beside}
+        practice = {(row.horizon, row.epsilon): row for row in own if row.role == PRACTICE}
         lines: list[tuple[str, ...]] = [(*_HEADER, *_BESIDE[self.beside])]
         for row in own:
             if row.role == PRIVATE:
                 other = beside[row.horizon, row.epsilon]
                 gives = (f"{other.given_epsilon:.3g}",) if self.beside == PAPER else ()
                 lines.append((*_line(alone[row.horizon], row), _measured(other), _bound(other), *gives))
+                used = _line(alone[row.horizon], practice[row.horizon, row.epsilon])
+                lines.append((_USED, *used[1:], *[""] * (len(lines[0]) - len(used))))
         return lines
 
     def learners(self, setting: str) -> str:
         """Which learners stand behind the columns of a setting."""
         names = {
             role: dict.fromkeys(row.learner for row in self.rows if (row.setting, row.role) == (setting, role))
-            for role in (WITHOUT, PRIVATE, self.beside)
+            for role in (WITHOUT, PRIVATE, PRACTICE, self.beside)
         }
         return "; ".join(f"{role}: {' or '.join(found)}" for role, found in names.items())
 
@@ -195,6 +200,7 @@ class PriceOfPrivacy:
         ax.axhline(alone.regret, color="C0", label="without privacy")
         for role, colour, label in (
             (PRIVATE, "C1", "private"),
+            (PRACTICE, "C2", "private, in practice"),
             (PAPER, "C3", "the paper's noise, at the epsilon it gives"),
             (WHOLE, "C3", "private for the whole round"),
         ):

@@ -12,7 +12,7 @@ class PriceRow:
 
     Attributes:
         setting: "full information" or "bandit".
-        role: "without privacy", "private" (the default of the package), "paper" (the noise of the paper), or
+        role: "without privacy", "private" (the default of the package), "in practice", "paper" (its noise), or
             "whole round" (the default of the package, where "private" protects a declared change alone).
         learner: its name.
         horizon: number of rounds.
