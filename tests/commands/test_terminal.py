@@ -150,5 +150,5 @@ def test_control_c_in_a_terminal_ends_a_sweep_without_tracebacks(tmp_path):
     assert pressed and os.waitstatus_to_exitcode(status) == 130, text
     assert "Traceback" not in text and "KeyboardInterrupt" not in text
     assert "what was finished is kept in" in text
-    bars = [re.sub(r"\x1b\[K", "", part) for part in re.split(r"[\r\n]", text) if part.startswith("[")]
+    bars = [re.sub(r"\x1b\[K|\^C", "", part) for part in re.split(r"[\r\n]", text) if part.startswith("[")]
     assert bars and max(map(len, bars)) <= 40
