@@ -205,4 +205,4 @@ def test_asking_for_help_does_not_load_the_drawing_code(tmp_path):
 def test_an_interruption_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setattr("dpcvx.studies.counter_table.table", lambda horizon: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main(["counters", "--horizon", "8"]) == 130
-    assert capsys.readouterr().err.strip().startswith("Interrupted;")
+    assert capsys.readouterr().err.strip() == "Interrupted."
