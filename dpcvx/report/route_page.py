@@ -151,7 +151,7 @@ def _curves(found: PairFindings, setting: str) -> Html:
     for one, colour in zip(_of(found, setting), ("C7", "C2", "C0", "C3", "C4"), strict=False):
         played = one.played
         assert played is not None
-        label = f"{one.case.protects}" + ("" if one.case.epsilon is None else f", ε = {one.case.promise}")
+        label = "no privacy" if one.case.epsilon is None else f"{one.case.protects}, ε = {one.case.promise}"
         label = label if setting == FULL_INFORMATION else f"{one.case.kind.partition(', ')[2]}: {label}"
         mean = np.maximum(played.regret.mean(axis=0) / played.rounds, _LEAST)
         ax.plot(played.rounds, mean, color=colour, label=label)
