@@ -15,6 +15,7 @@ from scipy.sparse import csgraph
 from dpcvx.arrays import Array, Bools
 
 _WHOLE = 2**60  # units of mass into which a flow of 1 is cut
+_SAME = 2**14  # of these, a distance that rounding makes
 
 
 class Decomposition(NamedTuple):
@@ -216,15 +217,17 @@ class Dag:
                 lows[heads[begin + e]].append(a)
                 highs[heads[begin + e]].append(b)
         edge, begun, ended = np.concatenate(edges), np.concatenate(begins), np.concatenate(ends)
-        marks = np.unique(begun)
-        since, until = np.searchsorted(marks, begun), np.searchsorted(marks, ended)
+        marks = np.unique(np.append(begun, _WHOLE))
+        group = np.cumsum(np.append(0, np.diff(marks) > _SAME))  # a cut that is made anew falls beside the old one
+        since, until = (group[np.searchsorted(marks, ends)] for ends in (begun, ended))
+        marks = np.append(marks[np.flatnonzero(np.append(True, np.diff(group)))][:-1], _WHOLE)
         lengths = until - since
         column = np.repeat(self.live[edge].astype(np.int32), lengths)
         offset = np.repeat(np.cumsum(lengths) - lengths, lengths)
         row = (np.arange(len(column)) - offset + np.repeat(since, lengths)).astype(np.int32)
         ones = np.ones(len(column), dtype=np.int8)
-        weights = np.diff(np.append(marks, _WHOLE)) / _WHOLE
-        return Decomposition(weights, sparse.csr_array((ones, (row, column)), shape=(len(marks), self.size)))
+        weights = np.diff(marks) / _WHOLE
+        return Decomposition(weights, sparse.csr_array((ones, (row, column)), shape=(len(weights), self.size)))
 
 
 def between(tails: Array, heads: Array, source: int, target: int) -> Bools:
