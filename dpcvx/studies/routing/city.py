@@ -81,6 +81,8 @@ class City:
         """The one noisy sum of all links; without a seed it is secure."""
         wish, declared = self.wish, self.declared
         options: dict[str, Any] = {"neighbours": declared.change(wish.drivers)} if self.by_driver else {}
+        if not wish.delta:
+            options["noise"] = "knorm"
         return PrivateSums(declared.loss_set, wish.horizon, wish.epsilon, wish.delta, seed=seed, **options)
 
     @property

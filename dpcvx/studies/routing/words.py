@@ -76,7 +76,8 @@ def pair_words(found: PairFindings, name: str) -> str:
         *_promised(found),
         f"PAID per trip, in usual trips, over {wish.horizon:,} days: regret against the best fixed route, which takes "
         f"{found.best:.3f}",
-        "  (simulation; a whole day: all its times become any others; proved bounds hold for all losses there are)",
+        "  (simulation; a whole day: all its times become any others; proved bounds hold for all losses there are;",
+        "  bold: three times the learning rate of the least bound)",
         *(f"  {line}" for line in TextTable.fitting(rows, "<<<>>>").lines(rows)),
         *(f"  not here: {one.case.name}: {one.reason}" for one in found.outcomes if one.reason),
     ]

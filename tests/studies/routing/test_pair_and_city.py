@@ -53,15 +53,18 @@ def test_what_was_played_costs_what_it_says(found):
 
 def test_the_study_of_a_pair_tells_of_all_learners(found):
     names = [one.case.name for one in found.outcomes]
-    assert len(names) == len(set(names)) == 9 and not any(one.reason for one in found.outcomes)
+    assert len(names) == len(set(names)) == 10 and not any(one.reason for one in found.outcomes)
     private = [one for one in found.outcomes if one.case.epsilon is not None]
     assert all(one.certificate.secure and one.certificate.epsilon <= 1 + 1e-9 for one in private)
     assert {one.certificate.neighbours for one in private} == {"replace", "change"}
     assert all(one.certificate.rounds == 25 for one in private)
-    free, driver, day, pure = (one.played.per_trip for one in found.outcomes[:4])
+    free, driver, day, bold, pure = (one.played.per_trip for one in found.outcomes[:5])
     assert abs(driver - free) < 0.1 * found.idle and free < min(day, pure)
+    assert bold < day and found.outcomes[4].certificate.noise == "K-norm"
+    bounds = [found.outcomes[k].played.bound.proved for k in (2, 3)]
+    assert bounds[0] < bounds[1]
     rows, told = pair_rows(found), pair_words(found, "town")
-    assert len(rows) == 11 and "100 drivers" in told and "usual trip takes" in told and "850 trips" in told
+    assert len(rows) == 12 and "100 drivers" in told and "usual trip takes" in told and "850 trips" in told
     assert found.best + found.idle >= found.best and found.usual >= -1e-12
 
 
@@ -94,7 +97,7 @@ def test_large_sets_are_played_by_shortest_paths(monkeypatch, found):
     monkeypatch.setattr(pair, "PROJECTED", 3)
     monkeypatch.setattr(pair, "BANDITS_UP_TO", 3)
     listed = cases(found.X, found.declared.loss_set, found.declared.change(9), WISH)
-    assert [one.setting for one in listed] == [FULL_INFORMATION] * 4
+    assert [one.setting for one in listed] == [FULL_INFORMATION] * 4 and not any(one.manner for one in listed)
     assert isinstance(listed[0].make(), FTPL)
 
 
