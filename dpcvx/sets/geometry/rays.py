@@ -56,7 +56,7 @@ def _recession(conic: ConicSet, fixed: sparse.csr_array | None = None) -> ConePr
 def _project_out(conic: ConicSet, ray: Array, names: Sequence[str]) -> ConicSet:
     """Drop the rows that an auxiliary ray frees, and fix the position along it."""
     change = -(conic.A @ ray)
-    change[np.abs(change) <= 1e-7 * np.abs(change).max(initial=0.0)] = 0.0
+    change[np.abs(change) <= 1e-7 * float((abs(conic.A) @ np.abs(ray)).max(initial=0.0))] = 0.0
     moved = np.flatnonzero(change)
     left = conic.cones.run_off(moved, change[moved])
     if left.stuck is not None:

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import daqp
 import numpy as np
+from scipy.linalg import lapack
 
 from dpcvx.arrays import Array
 from dpcvx.sets.geometry.bounds import bound_by_multipliers
@@ -81,6 +82,7 @@ class ActiveSetProjection:
         self._size = float(np.linalg.norm(axes, axis=1).max())
         self.V, R = np.linalg.qr(axes.T)
         rows = -chart.slack_step(tangents).T
+        self._axes, self._R, self._rows, self._room = axes, R, rows, chart.s0
         G = np.linalg.solve(R.T, rows.T).T * self._size
         norm = np.linalg.norm(G, axis=1)
         keep = norm > 0
@@ -101,10 +103,8 @@ class ActiveSetProjection:
             return p.copy() if len(own) == len(p) else np.asarray(self._x0 + self.V @ (self._size * own))
         if flag != 1:
             return None
-        room = self._G @ y
-        worst = float((room / self._s0).max())
-        if worst > 1 + _THIN:  # some rows are so near that the method's tolerance is a share of their room
+        along = lapack.dtrtrs(self._R, self._size * y)[0]  # of the axes, by which every entry keeps its digits
+        worst = float((self._rows.dot(along) / self._room).max())
+        if not worst <= 1 + _THIN:  # some rows are so near that the method's tolerance is a share of their room
             return None
-        if worst > 1:
-            y = y / worst
-        return np.asarray(self._x0 + self.V @ (self._size * y))
+        return np.asarray(self._x0 + (along / max(worst, 1.0)).dot(self._axes))

@@ -6,51 +6,86 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, Bools
 from dpcvx.barriers.cone import nearest_power
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.sparse_rows import block_sums, column_sizes, row_sizes
+from dpcvx.sets.sparse_rows import block_sums
 
 
 def scale(conic: ConicSet) -> ConicSet:
     """Rows of unit size cone by cone, columns of unit size, and each part in units of its right-hand side."""
-    A, b, E, e, P = conic.A, conic.b, conic.E, conic.e, conic.P
-    measured = _measuring(conic)
+    inequalities, equalities = _Entries(conic.A), _Entries(conic.E)
+    measured = _measuring(conic)[inequalities.rows]
+    columns = np.ones(conic.columns)
     for _ in range(3):
-        factor = conic.cones.balanced(row_sizes(A))
-        A, b = sparse.diags_array(factor) @ A, factor * b
-        factor = nearest_power(row_sizes(E))
-        E, e = sparse.diags_array(factor) @ E, factor * e
-        column = sparse.diags_array(nearest_power(_largest_in_columns(A, E, measured)))
-        A, E, P = A @ column, E @ column, P @ column
+        inequalities.scale_rows(conic.cones.balanced(inequalities.largest_in_rows()))
+        equalities.scale_rows(nearest_power(equalities.largest_in_rows()))
+        sizes = np.maximum(inequalities.largest_in_columns(measured), equalities.largest_in_columns())
+        sizes = np.where(sizes > 0, sizes, inequalities.largest_in_columns())
+        factor = nearest_power(sizes)
+        inequalities.scale_columns(factor)
+        equalities.scale_columns(factor)
+        columns *= factor
     row, equality, column = _parts(conic)
     size = np.zeros(max((int(part.max(initial=-1)) for part in (row, equality, column)), default=-1) + 1)
+    b, e = conic.b * inequalities.factor, conic.e * equalities.factor
     np.maximum.at(size, row, np.abs(b))
     np.maximum.at(size, equality, np.abs(e))
     unit = nearest_power(size)
+    P = conic.P
     return replace(
         conic,
-        A=sparse.csr_array(A),
+        A=inequalities.scaled(conic.A, columns),
         b=b * unit[row],
-        E=sparse.csr_array(E),
+        E=equalities.scaled(conic.E, columns),
         e=e * unit[equality],
-        P=sparse.csr_array(P @ sparse.diags_array(1 / unit[column])),
+        P=sparse.csr_array((P.data * (columns / unit[column])[P.indices], P.indices, P.indptr), shape=P.shape),
     )
 
 
-def _measuring(conic: ConicSet) -> Array:
+class _Entries:
+    """The magnitudes of the entries of a matrix, and the factors by which its rows were multiplied."""
+
+    def __init__(self, M: sparse.csr_array) -> None:
+        self.rows, self._columns = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr)), M.indices
+        self._sizes, self._shape = np.abs(M.data), M.shape
+        self.factor = np.ones(M.shape[0])
+
+    def largest_in_rows(self) -> Array:
+        return _largest(self.rows, self._sizes, self._shape[0])
+
+    def largest_in_columns(self, marked: Bools | None = None) -> Array:
+        """The largest entry of each column, among those that are marked."""
+        if marked is None:
+            return _largest(self._columns, self._sizes, self._shape[1])
+        return _largest(self._columns[marked], self._sizes[marked], self._shape[1])
+
+    def scale_rows(self, factor: Array) -> None:
+        self._sizes = self._sizes * factor[self.rows]
+        self.factor = self.factor * factor
+
+    def scale_columns(self, factor: Array) -> None:
+        self._sizes = self._sizes * factor[self._columns]
+
+    def scaled(self, M: sparse.csr_array, columns: Array) -> sparse.csr_array:
+        data = M.data * (self.factor[self.rows] * columns[self._columns])
+        return sparse.csr_array((data, M.indices, M.indptr), shape=M.shape)
+
+
+def _largest(at: Array, sizes: Array, count: int) -> Array:
+    found = np.zeros(count)
+    np.maximum.at(found, at, sizes)
+    return found
+
+
+def _measuring(conic: ConicSet) -> Bools:
     """The rows by which columns are measured: in curved sets not x_j <= 5 or X >> 0, which hold in any units."""
     if conic.is_polyhedral:
-        return np.arange(len(conic.b))
+        return np.ones(len(conic.b), dtype=bool)
     free = conic.polyhedral & (np.diff(conic.A.indptr) == 1)
     for cone, rows in conic.cones:
         free[rows] |= cone.is_spectral & (conic.b[rows] == 0)
-    return np.flatnonzero(~conic.cones.whole_blocks(free))
-
-
-def _largest_in_columns(A: sparse.csr_array, E: sparse.csr_array, measured: Array) -> Array:
-    sizes = np.maximum(column_sizes(sparse.csr_array(A[measured])), column_sizes(E))
-    return np.where(sizes > 0, sizes, column_sizes(A))
+    return np.asarray(~conic.cones.whole_blocks(free))
 
 
 def _parts(conic: ConicSet) -> tuple[Array, Array, Array]:
