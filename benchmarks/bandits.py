@@ -1,6 +1,6 @@
 """Speed of bandit rounds as ratios to peers in the same run; exits with the number of missed goals.
 
-python benchmarks/bandits.py            # about a minute
+python benchmarks/bandits.py            # about three minutes
 python benchmarks/bandits.py --million  # also the run that is extrapolated otherwise
 """
 
@@ -13,15 +13,18 @@ import argparse
 import statistics
 import sys
 import time
+import tracemalloc
 
 import clarabel
 import cvxpy as cp
 import numpy as np
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
+from hard_sequences import grid_paths
 from scipy import sparse
 
 import decision_sets as ds
-from dpcvx import Exp2, LogBarrierBandit, PrivateBandit, SCRiBLe, simulate
+from dpcvx import AdaptiveBandit, Exp2, HybridBandit, LazyWeights, LogBarrierBandit, PrivateBandit, SCRiBLe, simulate
+from dpcvx.actions.listed import Listed
 from dpcvx.experiments.losses import const
 
 LONG = 10**6
@@ -37,10 +40,10 @@ def report(what, ratio, goal, at_most):
 
 
 def seconds(step, times):
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(times):
         step()
-    return (time.perf_counter() - begun) / times
+    return (time.process_time() - begun) / times
 
 
 def in_turn(first, second, times, turns):
@@ -187,6 +190,62 @@ def arms():
         report(f"microseconds beyond the noise for one of {R} replicas, {learner.name}, arms N={n}", micros, 2, True)
 
 
+def learners():
+    """A round of the learners that explore little, against one of EXP2 on the same actions."""
+    grid, large = grid_paths(5), grid_paths(8)
+    games = {
+        "arms N=10": (ds.simplex(10), ds.loss_box(10, 0, 1)),
+        "arms N=100": (ds.simplex(100), ds.loss_box(100, 0, 1)),
+        "cube n=10": (ds.cube(10), ds.loss_ball(10, 1)),
+        "3-sets of 10": (ds.capped_simplex(10, 3), ds.loss_box(10, 0, 1)),
+        "5-sets of 20": (ds.capped_simplex(20, 5), ds.loss_box(20, 0, 1)),
+        "5x5 paths": (grid, ds.loss_box(grid.size, 0, 1)),
+        "8x8 paths": (large, ds.loss_box(large.size, 0, 1)),
+    }
+    for name, (X, Y) in games.items():
+        loss = np.linspace(0, 1, X.size) / X.size
+        peer = rounds_of(Exp2(X, Y, LONG, seed=0), loss)
+        for kind in (HybridBandit, AdaptiveBandit):
+            if kind is AdaptiveBandit or kind.refusal(X, Y) is None:
+                step = rounds_of(kind(X, Y, LONG, seed=0), loss)
+                seconds(step, 50)
+                ratio = in_turn(step, peer, (100, 100), 9)
+                report(f"{name}: a round of {kind.__name__} / of EXP2", ratio, 3, True)
+        if isinstance(X.action_family(), Listed):
+            lazy = LazyWeights(X, Y, LONG, 1.0, seed=0)
+            ratio = in_turn(lambda lazy=lazy, loss=loss: (lazy.act(), lazy.update(loss)), peer, (100, 100), 9)
+            report(f"{name}: a round of LazyWeights / of EXP2", ratio, 3, True)
+
+
+def long_runs():
+    """Absolute figures, in CPU time: long runs of many experts, paths through a large graph, very many arms."""
+    N, T = 1000, 2**16
+    learner = LazyWeights(ds.simplex(N), ds.loss_box(N, 0, 1), T, 1.0, seed=1, replicas=60)
+    loss = np.linspace(0, 1, N)
+    begun = time.process_time()
+    for _ in range(T):
+        learner.act()
+        learner.update(loss)
+    report("seconds for 2^16 rounds of 60 replicas of LazyWeights, N=1000", time.process_time() - begun, 30, True)
+    X = grid_paths(8)
+    step = rounds_of(AdaptiveBandit(X, ds.loss_box(X.size, 0, 1), LONG, seed=0), np.linspace(0, 1, X.size) / X.size)
+    step()
+    begun = time.process_time()
+    for _ in range(200):
+        step()
+    report(
+        f"milliseconds a round of AdaptiveBandit, paths of {X.size} edges", 5 * (time.process_time() - begun), 6, True
+    )
+    N = 10**5
+    for kind in (AdaptiveBandit, HybridBandit):
+        learner = kind(ds.simplex(N), ds.loss_box(N, 0, 1), LONG, seed=0)
+        tracemalloc.start()
+        for _ in range(3):
+            learner.update(float(learner.act()[0]))
+        report(f"megabytes of {kind.__name__} on 1e5 arms", tracemalloc.get_traced_memory()[1] / 2**20, 100, True)
+        tracemalloc.stop()
+
+
 def million(rounds):
     """A million rounds of 32 replicas of private SCRiBLe on the cube, or the time of fewer extrapolated to it."""
     n, R = 10, 32
@@ -204,5 +263,7 @@ if __name__ == "__main__":
     samplers()
     replicas()
     arms()
+    learners()
+    long_runs()
     million(LONG if chosen.million else 20_000)
     sys.exit(missed)

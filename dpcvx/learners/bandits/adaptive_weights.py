@@ -30,7 +30,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets import LossSet
 from dpcvx.sets.pairing import PulledLosses
 
-_FAR = 1e200  # of sums of estimates
+_FAR = 1e100  # of feedback: sums of estimates, which are at most this by what is explored, stay finite
 _LEAST = 0.01  # of ln|A|, which the entropy counts as at least
 
 
@@ -125,15 +125,14 @@ class AdaptiveWeights:
     def after(self, known: Known, drawn: Drawn, value: Any, rounds: int) -> Known:
         """What is known after the feedback of a round."""
         family, recipe, beta, most = self.family, self.recipe, known.temperature, self.family.log_count
-        residual = value - known.baseline
-        with np.errstate(over="ignore"):
-            estimate = _near(drawn.measure * residual[..., None])
+        residual = np.minimum(np.maximum(value - known.baseline, -_FAR), _FAR)
+        estimate = drawn.measure * residual[..., None]
         along = np.vecdot(estimate, known.mean)
         low, high = family.ends(estimate)
         reach = np.maximum(high - along, along - low)
         kept = np.minimum(1.0, beta / np.maximum(reach, 1e-300)) if recipe.cuts else 1.0 + 0.0 * reach
         along = along * kept
-        L = _near(known.estimates + estimate * kept[..., None])
+        L = known.estimates + estimate * kept[..., None]
         at = _per(L, beta)
         log_partition, mean = family.partition(at)
         gap = np.maximum(beta * (log_partition - known.log_partition) + along, 0.0)
@@ -173,11 +172,6 @@ class AdaptiveWeights:
         return 1 / np.sqrt(1 - gamma) + np.sqrt((self.exploration.reach + 1) / gamma)
 
 
-def _near(vectors: Array) -> Array:
-    """Sums of estimates, kept finite."""
-    return np.asarray(np.minimum(np.maximum(vectors, -_FAR), _FAR))
-
-
 def _exploration(family: ActionFamily) -> Exploration:
     """The uniform exploration, or the design where some actions are too rare under that.
 
@@ -192,4 +186,4 @@ def _exploration(family: ActionFamily) -> Exploration:
 
 def _per(vectors: Array, numbers: Any) -> Array:
     """Vectors divided by one number each."""
-    return np.asarray(vectors / np.asarray(numbers)[..., None])
+    return np.asarray(vectors / numbers[..., None])

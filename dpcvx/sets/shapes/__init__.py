@@ -11,12 +11,14 @@ from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.shape import Facts, GridChange, Shape
 from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
+from dpcvx.sets.shapes.simplex_product import SimplexProduct
 from dpcvx.sets.shapes.spectrahedron import Spectrahedron
 
 SHAPES: tuple[type[Shape], ...] = (  # the first that fits is taken; the last fits every set
     Point,
     Box,
     Simplex,
+    SimplexProduct,
     CappedSimplex,
     EuclideanBall,
     FlatBall,

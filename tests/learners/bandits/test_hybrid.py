@@ -173,6 +173,31 @@ def played(learner, losses, replicas, sign=1):
     return incurred + learner.decision_set.support(-losses.sum(axis=0))
 
 
+def product():
+    """Two simplices of different sizes and an interval."""
+    x = cp.Variable(6)
+    return DecisionSet(x, [x[:5] >= 0, x[5] >= -1, x[5] <= 1, cp.sum(x[:2]) == 1, cp.sum(x[2:5]) == 1])
+
+
+def test_corners_of_products_are_played_and_learnt_below_the_bound():
+    """50 runs, 6 standard errors: a false alarm is less likely than 1e-8. Flipped feedback is told apart."""
+    X, Y, T = product(), box_losses(6), 1500
+    assert sorted(X.recognised.simplices().counts) == [2, 2, 3]
+    learner = HybridBandit(X, Y, T, noise_scale=0.2)
+    assert learner.uncapped_bound <= 0.5 * T * learner.sizes.variation
+    losses = np.tile([0.5, -0.5, 0.5, 0.5, -0.5, 0.5], (T, 1))
+    regret = played(learner, losses, 50)
+    assert regret.mean() + 6 * regret.std() / math.sqrt(50) <= learner.uncapped_bound
+    assert played(learner, losses, 50, sign=-1).mean() > 1.2 * learner.uncapped_bound
+    playing = learner.simulated(50, 3)
+    for _ in range(30):
+        actions = playing.act()
+        assert ((actions[:, :5] == 0) | (actions[:, :5] == 1)).all() and (np.abs(actions[:, 5]) == 1).all()
+        assert (actions[:, :2].sum(axis=1) == 1).all() and (actions[:, 2:5].sum(axis=1) == 1).all()
+        playing.update(actions @ losses[0])
+        assert np.allclose(playing.probabilities.sum(axis=-1), 1) and not playing.probabilities[:, :, 2].all()
+
+
 @pytest.mark.parametrize(
     ("X", "Y", "noise", "horizon"),
     [
@@ -192,6 +217,20 @@ def test_mean_regret_is_below_the_proved_bound(X, Y, noise, horizon):
     regret = played(learner, losses, 50)
     assert regret.mean() + 3 * regret.std() / math.sqrt(50) <= bound
     assert played(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
+
+
+def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
+    """40 runs, 6 standard errors: a false alarm is less likely than 1e-8."""
+    X, Y, T = ds.simplex(4), box_losses(4), 2500
+    right = HybridBandit(X, Y, T, noise_scale=2.0)
+    fast = HybridBandit(X, Y, T, noise_scale=2.0, learning_rate=10 * right.learning_rate, barrier=right.barrier)
+    losses = np.tile(0.5 - np.eye(4)[0], (T, 1))
+    for learner, below in ((right, True), (fast, False)):
+        regret = played(learner, losses, 40)
+        error = 6 * regret.std() / math.sqrt(40)
+        assert (
+            (regret.mean() + error <= right.uncapped_bound) if below else (regret.mean() - error > right.uncapped_bound)
+        )
 
 
 def test_actions_are_corners_in_the_shape_of_the_set():
@@ -232,7 +271,7 @@ def test_a_set_of_one_corner_is_played_without_regret():
     assert learner.uncapped_bound == 0
 
 
-@pytest.mark.parametrize("X", [ds.simplex(4), ds.cube(2)])
+@pytest.mark.parametrize("X", [ds.simplex(4), ds.cube(2), pytest.param(product(), marks=pytest.mark.slow)])
 def test_the_learner_keeps_the_protocol_alone_and_private(X):
     Y = box_losses(X.size)
     check_learner(lambda seed: HybridBandit(X, Y, 40, seed=seed))

@@ -19,6 +19,7 @@ from dpcvx.sets.shapes.matrix_ball import MatrixBall
 from dpcvx.sets.shapes.norm_ball import NormBall
 from dpcvx.sets.shapes.polytope import Polytope
 from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
+from dpcvx.sets.shapes.simplex_product import SimplexProduct
 from dpcvx.sets.shapes.spectrahedron import Spectrahedron
 
 NORMS = (1, 1.5, 2, 4, np.inf)
@@ -55,6 +56,15 @@ SETS = {
     "box of symmetric matrices": (Box, lambda: ((x := cp.Variable((2, 2), symmetric=True)), [x >= -1, x <= 2])),
     "simplex": (Simplex, lambda: _with(4, lambda x: [x >= 0, cp.sum(x) == 2.5])),
     "capped simplex": (CappedSimplex, lambda: _with(4, lambda x: [x >= 0, x <= 1, cp.sum(x) == 2])),
+    "simplices and intervals": (
+        SimplexProduct,
+        lambda: _with(7, lambda x: [x[:5] >= 0, x[5:] >= -1, x[5:] <= 2, cp.sum(x[:2]) == 1, 2 * cp.sum(x[2:5]) == 3]),
+    ),
+    "rows of a matrix": (SimplexProduct, lambda: ((x := cp.Variable((2, 3))), [x >= 0, cp.sum(x, axis=1) == 1])),
+    "capped simplices": (
+        Polytope,
+        lambda: _with(4, lambda x: [x >= 0, x <= 0.7, cp.sum(x[:2]) == 1, cp.sum(x[2:]) == 1]),
+    ),
     "box with a fixed entry": (Polytope, lambda: _with(3, lambda x: [x[:2] >= -1, x[:2] <= 2, x[2] == 3])),
     "knapsack": (CappedSimplex, lambda: _with(4, lambda x: [x >= -1, x <= 2, np.array([1.0, 2, -1, 0]) @ x == 0.5])),
     "ball": (EuclideanBall, lambda: _with(3, lambda x: [cp.norm2(x - np.array([1.0, 0, -2])) <= 2])),
