@@ -54,13 +54,15 @@ for name, options in COUNTERS.items():
     cells = " ".join(f"{run.final:8.0f} +- {run.standard_error[-1]:<4.0f}" for run in runs)
     print(f"{name:30s} {threshold:10.3g} {cells}", flush=True)
     errors = [3 * run.standard_error[-1] for run in runs]
-    (line,) = axes.plot(grid, predicted, label=f"{name}: free from epsilon = {threshold:.2g}")
+    (line,) = axes.plot(grid, predicted, label=f"{name}: free from epsilon {threshold:.2g} on")
     axes.errorbar(EPSILONS, [run.final for run in runs], errors, fmt="o", color=line.get_color(), capsize=3)
     axes.axvline(threshold, color=line.get_color(), linestyle=":")
-axes.axhline(free.regret_bound.total, color="black", linestyle="--", label="bound without privacy")
+axes.axhline(
+    free.regret_bound.total, color="black", linestyle="--", label="what learning costs without privacy (bound)"
+)
 axes.axhline(2 * T, color="grey", linewidth=1, label="largest possible regret")
-axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="regret (points), E max Z (lines)")
-axes.set_title(f"The price of privacy, {T} rounds (simulation)")
+axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="regret after all rounds")
+axes.set_title(f"Ten experts, {T} rounds: measured (points), predicted by the noise alone (lines)", fontsize="medium")
 figure.legend(fontsize="small", loc="outside lower center", ncols=2)
 figure.savefig(chosen.output, dpi=120)
 print(f"picture: {chosen.output}")

@@ -53,9 +53,9 @@ shape = (90, 90)
 levels = X.barrier.value(X.center) + np.array([0.05, 0.2, 0.5, 1, 1.6, 2.4, 3.4, 4.6, 6, 8])
 left.contourf(*grid.T.reshape(2, *shape), values.reshape(shape), levels=[-10, *levels], cmap="Blues")
 left.contour(*grid.T.reshape(2, *shape), values.reshape(shape), levels=levels, colors="white", linewidths=0.6)
-left.plot(*X.center, "o", color="C1", label="analytic center: the minimum")
+left.plot(*X.center, "o", color="C1")
+left.annotate("analytic center", X.center, (8, 6), textcoords="offset points")
 left.set_title("the barrier: finite inside, infinite at the boundary")
-left.legend(loc="lower center", frameon=False)
 
 for share in (0.0, 0.6, 0.9):
     for corner in edge[::45]:

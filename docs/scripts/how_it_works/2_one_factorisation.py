@@ -57,7 +57,8 @@ axes.semilogy(after, ".", color="C0", label="after one Newton step")
 axes.axhline(1 / 12, color="grey", linestyle="--", linewidth=1)
 axes.annotate("1/12", (0, 1 / 12), (4, 4), textcoords="offset points", color="grey")
 axes.set(xlabel="round", ylabel="Newton decrement", title="One step a round keeps a point at its moving target")
-axes.legend(frameon=False, loc="lower right")
+axes.legend(frameon=False, loc="center right")
+axes.set_ylim(3e-5, 0.3)
 plt.show()
 
 # %%

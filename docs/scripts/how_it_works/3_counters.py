@@ -26,8 +26,7 @@ from dpcvx.privacy.noise import Gaussian, Laplace
 # Singh, and of the papers before it.
 
 T = 16
-figure, panels = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
-panel = panels[0]
+figure, panel = plt.subplots(figsize=(8, 3), layout="constrained")
 used = set()
 for t in range(1, T):
     start = 0
@@ -49,7 +48,8 @@ panel.set(
     yticklabels=[1, 2, 4, 8],
     ylabel="rounds in a block",
 )
-panel.set_title("orange: the prefix of 11 rounds; red: what round 3 touches", fontsize=10)
+panel.set_title("orange: the blocks of the prefix of 11 rounds; red: the blocks that round 3 is in", fontsize=10)
+plt.show()
 
 # %%
 # Two things are wasted. Prefixes have different numbers of blocks, one for each one in the binary digits of t, so
@@ -63,7 +63,7 @@ panel.set_title("orange: the prefix of 11 rounds; red: what round 3 touches", fo
 # has exactly *a* blocks, every loss is in exactly *z*, and the two can be traded against each other: Laplace noise
 # costs :math:`z\sqrt{a}`, so few zeros and many ones are best.
 
-panel = panels[1]
+figure, panel = plt.subplots(figsize=(7, 4), layout="constrained")
 horizons = 2 ** np.arange(2, 25)
 for law, style in ((Laplace, "-"), (Gaussian, "--")):
     for key, counter in COUNTERS.items():

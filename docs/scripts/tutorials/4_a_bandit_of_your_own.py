@@ -12,6 +12,8 @@ are not covered.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from mabwiser.mab import MAB, LearningPolicy
+from river import bandit
 
 import decision_sets
 import dpcvx
@@ -37,9 +39,6 @@ def play(arms, seed=0):
 #
 # ``pip install 'dpcvx[adapters]'`` brings both packages. The policy is told by its class; it is copied, and never
 # sees a true reward.
-
-from mabwiser.mab import MAB, LearningPolicy  # noqa: E402
-from river import bandit  # noqa: E402
 
 ucb = dpcvx.PrivateArms(bandit.UCB(delta=1.0, seed=0), 4, epsilon=1.0)
 thompson = dpcvx.PrivateArms(MAB([0, 1, 2, 3], LearningPolicy.ThompsonSampling(), seed=0), 4, epsilon=1.0)
@@ -94,10 +93,10 @@ for name, arms in players.items():
     axes.plot(curve, label=f"{name}: {curve[-1]:.3f}")
 axes.axhline(means.max(), color="black", linestyle="--", linewidth=1)
 axes.axhline(means.mean(), color="grey", linestyle=":", linewidth=1)
-axes.annotate("always the best", (0, means.max()), (4, 4), textcoords="offset points")
-axes.annotate("any arm at random", (0, means.mean()), (4, -12), textcoords="offset points")
-axes.set(xlabel="round", ylabel="mean reward so far", ylim=(0.3, 0.8), title="One secure run each, epsilon = 1")
-axes.legend(frameon=False, loc="lower right")
+axes.annotate("always the best", (rounds, means.max()), (0, 4), textcoords="offset points", ha="right")
+axes.annotate("any arm at random", (rounds, means.mean()), (0, -12), textcoords="offset points", ha="right")
+axes.set(xlabel="round", ylabel="mean reward so far", ylim=(0.2, 0.8), title="One secure run each, epsilon = 1")
+axes.legend(frameon=False, loc="lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %%
