@@ -65,22 +65,26 @@ class Paths(ActionFamily):
 
     @cached_property
     def _span(self) -> Array:
-        """An orthonormal basis of the span of the paths, (edges on paths, rank).
-
-        Raises:
-            ValueError: where there are too many edges for a dense one.
-        """
+        """An orthonormal basis of the span of the paths, (edges on paths, rank)."""
+        self._require_few()
         edges = len(self._live)
-        if edges > _DENSE:
-            raise ValueError(
-                f"Exponential weights over paths estimate losses by matrices of all pairs of edges, up to {_DENSE} "
-                f"edges on paths; here there are {edges}. Play points of the flow instead: SCRiBLe does."
-            )
         flow = np.zeros((self._nodes, edges))
         flow[self._tails, np.arange(edges)] += 1
         flow[self._heads, np.arange(edges)] -= 1
         inner = flow[1:-1]
         return null_space(inner) if len(inner) else np.eye(edges)
+
+    def _require_few(self) -> None:
+        """Refuse matrices of all pairs of very many edges.
+
+        Raises:
+            ValueError: with the number of edges.
+        """
+        if self.size > _DENSE:
+            raise ValueError(
+                f"Exponential weights over paths estimate losses by matrices of all pairs of edges, up to {_DENSE} "
+                f"edges; here there are {self.size}. Play points of the flow instead: SCRiBLe does."
+            )
 
     def _counted(self) -> int:
         ways = [0] * (self._nodes - 1) + [1]
@@ -170,6 +174,7 @@ class Paths(ActionFamily):
 
     def _moment(self, steps: Array) -> Array:
         """E aa' of the chain with these probabilities, over the edges on paths."""
+        self._require_few()
         comes = np.zeros((*steps.shape[:-1], self._nodes, self._nodes))  # R
         every = np.arange(self._nodes)
         for nodes, edges, starts, _ in reversed(self.dag.levels[:-1]):
@@ -226,6 +231,7 @@ class Paths(ActionFamily):
 
         No list of paths is needed, and it reaches about as far as optimal designs on many listed paths do.
         """
+        self._require_few()
         flow = self._central_flow()
         steps = flow / self._through(flow)[self._tails]
         moment = self._moment(steps)
@@ -258,8 +264,10 @@ class Paths(ActionFamily):
             decrement = float(np.sqrt((step**2 / W).sum()))
             if decrement < _CENTRAL:
                 break
-            farthest = float(np.max(-step / flow))
-            flow = flow + min(1.0 if decrement < 0.25 else 1 / (1 + decrement), 0.9 / max(farthest, 1e-300)) * step
+            length = min(1.0, 0.95 / max(float(np.max(-step / flow)), 1e-300))
+            while -weights @ np.log1p(length * step / flow) > -0.1 * length * decrement**2 and length > 1e-6:
+                length /= 2
+            flow = flow + length * step
         return np.asarray(flow)
 
     def _series_weights(self) -> Array:

@@ -296,3 +296,14 @@ def test_a_million_paths_are_played():
     chosen = private_bandit(X, Y, T, 1.0, seed=0)
     assert chosen.name == "private Exp2" and chosen.regret_bound.total < 0.2 * T
     assert SCRiBLe(X, Y, T).uncapped_bound > chosen.uncapped_bound  # even without noise
+
+
+def test_matrices_of_very_many_edges_are_refused_before_they_are_made():
+    """A family that is counted and sampled at once; 40,000 edges would take 13 GB for every matrix."""
+    edges = 20_000
+    tails = np.repeat(np.arange(edges), 2)
+    family = Paths(tails, tails + 1, 0, edges)
+    assert family.log_count == pytest.approx(edges * math.log(2)) and family.rank == edges + 1
+    for ask in (lambda: family.design, lambda: family.exploration("uniform"), lambda: family._span):
+        with pytest.raises(ValueError, match="up to 2000 edges; here there are 40000"):
+            ask()
