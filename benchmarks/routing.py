@@ -20,6 +20,7 @@ import resource
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import clarabel
 import cvxpy as cp
@@ -39,6 +40,7 @@ RATIOS = {100: (9, 20), 1000: (55, 120), 10_000: (65, 150)}  # at the rate of th
 SECONDS = 0.35  # of a round on 1e5 edges, grid and planar
 BUILD = 15.0  # seconds to declare and build on 1e5 edges
 CONSERVED = 1e-9
+STRETCH = 0.01  # seconds over which a mean is taken
 LINEAR = 2.0  # memory for each edge at 1e5 over that at 1e4, planar
 MOST_CVXPY = 1500  # edges up to which cvxpy is asked
 MOST_CLARABEL = 15_000
@@ -60,7 +62,7 @@ def layered(edges):
     width = max(round(np.sqrt(edges / 3)), 3)
     node = 1 + np.arange(width * width).reshape(width, width)
     tails, heads = [np.zeros(width, dtype=int)], [node[0]]
-    for here, ahead in zip(node[:-1], node[1:], strict=True):
+    for here, ahead in pairwise(node):
         degree = rng.integers(2, 5, width)
         tails.append(np.repeat(here, degree))
         heads.append(np.concatenate([rng.choice(ahead, min(k, width), replace=False) for k in degree]))
@@ -144,10 +146,10 @@ def clarabel_argmin(E, demand):
     settings = clarabel.DefaultSettings()
     settings.verbose = settings.presolve_enable = settings.chordal_decomposition_enable = False
     settings.max_threads = 1
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((2 * n, 2 * n)), np.append(np.zeros(n), -np.ones(n)), rows,
-        np.concatenate([demand, np.tile([0.0, 1.0, 0.0], n)]), [clarabel.ZeroConeT(nodes), *([clarabel.ExponentialConeT()] * n)], settings,
-    )  # fmt: skip
+    quadratic, linear = sparse.csc_matrix((2 * n, 2 * n)), np.append(np.zeros(n), -np.ones(n))
+    right = np.concatenate([demand, np.tile([0.0, 1.0, 0.0], n)])
+    kinds = [clarabel.ZeroConeT(nodes), *([clarabel.ExponentialConeT()] * n)]
+    solver = clarabel.DefaultSolver(quadratic, linear, rows, right, kinds, settings)
 
     def run(c):
         solver.update(q=np.append(c, -np.ones(n)))
@@ -168,27 +170,30 @@ def cvxpy_argmin(E, demand):
     return run
 
 
-def per_round(learner, loss, seconds=1.5, least=5):
+def least(job, seconds):
+    """CPU seconds of a job: the least mean of several stretches, since other work on the machine only adds to it."""
+    job()
+    means, begun = [], time.process_time()
+    while len(means) < 5 or time.process_time() - begun < seconds:
+        calls, start = 0, time.process_time()
+        while not calls or time.process_time() - start < STRETCH:
+            job()
+            calls += 1
+        means.append((time.process_time() - start) / calls)
+    return min(means)
+
+
+def per_round(learner, loss, seconds):
     """CPU seconds and factorisations of a round, and the last action."""
-    for _ in range(2):
-        learner.update(float(loss @ learner.act()))
-    calls, counted, begun = 0, Counting.count, time.process_time()
-    while calls < least or time.process_time() - begun < seconds:
+    action, rounds, counted = None, learner.rounds, Counting.count
+
+    def play():
+        nonlocal action
         action = learner.act()
         learner.update(float(loss @ action))
-        calls += 1
-    return (time.process_time() - begun) / calls, (Counting.count - counted) / calls, action
 
-
-def per_call(solve, covector, most=8.0, least=3):
-    solve(covector())
-    calls, begun = 0, time.process_time()
-    while calls < least or (time.process_time() - begun < 1.0 and calls < 50):
-        solve(covector())
-        calls += 1
-        if time.process_time() - begun > most:
-            break
-    return (time.process_time() - begun) / calls
+    found = least(play, seconds)
+    return found, (Counting.count - counted) / (learner.rounds - rounds), action
 
 
 def megabytes():
@@ -217,7 +222,7 @@ def measure(name, edges, large=False):
     found["rate"] = rate
     off = []
     for key, learner in (("theorem", theorem), ("small", small)):
-        found[key], found[key + "_factors"], action = per_round(learner, loss, 3.0 if n > 50_000 else 1.0)
+        found[key], found[key + "_factors"], action = per_round(learner, loss, 0.5)
         off.append(float(np.abs(E @ action - demand).max()))
         assert action.min() >= 0
     found["memory"] = megabytes() - before
@@ -235,12 +240,13 @@ def measure(name, edges, large=False):
 
     if n <= MOST_CLARABEL:
         peer = clarabel_argmin(E, demand)
-        found["clarabel"] = per_call(peer, covector)
-        again = per_round(theorem, loss, 0.5)[0], per_round(small, loss, 0.5)[0]
-        found["clarabel"] = min(found["clarabel"], per_call(peer, covector))
-        found["theorem"], found["small"] = min(found["theorem"], again[0]), min(found["small"], again[1])
+        found["clarabel"] = least(lambda: peer(covector()), 0.5)
+        for key, learner in (("theorem", theorem), ("small", small)):  # before and after the peer
+            found[key] = min(found[key], per_round(learner, loss, 0.5)[0])
+        found["clarabel"] = min(found["clarabel"], least(lambda: peer(covector()), 0.5))
     if n <= MOST_CVXPY:
-        found["cvxpy"] = per_call(cvxpy_argmin(E, demand), covector)
+        other = cvxpy_argmin(E, demand)
+        found["cvxpy"] = least(lambda: other(covector()), 0.5)
     return found
 
 
@@ -261,20 +267,37 @@ def report(what, value, goal, at_most):
     )
 
 
-HEAD = f"{'':8s} {'edges':>7s} {'dim':>6s} {'build s':>8s} {'MB':>6s} {'eta n M':>8s} {'ms':>8s} {'factors':>7s} {'small ms':>8s} {'factors':>7s} {'Clarabel':>8s} {'cvxpy':>8s} {'FTRL':>8s} {'FTPL':>8s}"
-
-
-def shown(key, found, scale=1e3):
-    return f"{found[key] * scale:8.4g}" if key in found else f"{'-':>8s}"
+COLUMNS = (
+    "graph",
+    "edges",
+    "dim",
+    "build s",
+    "MB",
+    "eta n M",
+    "round",
+    "factors",
+    "small",
+    "factors",
+    "Clarabel",
+    "cvxpy",
+)
+HEAD = " ".join(f"{name:>8s}" for name in (*COLUMNS, "FTRL", "FTPL"))
 
 
 def table_row(found):
-    print(
-        f"{found['graph']:8s} {found['edges']:7d} {found['dim']:6d} {found['build']:8.2f} {found['memory']:6.0f} {found['rate']:8.3g} "
-        f"{shown('theorem', found)} {found['theorem_factors']:7.2f} {shown('small', found)} {found['small_factors']:7.2f} "
-        f"{shown('clarabel', found)} {shown('cvxpy', found)} {shown('FTRL', found)} {shown('FTPL', found)}",
-        flush=True,
+    """One line of the table; times in milliseconds."""
+    times = {
+        key: f"{1e3 * found[key]:.4g}"
+        for key in ("theorem", "small", "clarabel", "cvxpy", "FTRL", "FTPL")
+        if key in found
+    }
+    numbers = (
+        found["graph"], found["edges"], found["dim"],
+        f"{found['build']:.2f}", f"{found['memory']:.0f}", f"{found['rate']:.3f}",
+        times["theorem"], f"{found['theorem_factors']:.2f}", times["small"], f"{found['small_factors']:.2f}",
+        *(times.get(key, "-") for key in ("clarabel", "cvxpy", "FTRL", "FTPL")),
     )  # fmt: skip
+    print(" ".join(f"{number!s:>8s}" for number in numbers), flush=True)
 
 
 def judge(found, size):

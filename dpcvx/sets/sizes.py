@@ -13,6 +13,7 @@ from dpcvx.sets.decision_set import DecisionSet
 from dpcvx.sets.loss_set import LossSet
 from dpcvx.sets.pairing import Pairing, PulledLosses
 
+_ROUNDING = 1e-6
 _HOLDER = ((1.0, np.inf), (2.0, 2.0), (np.inf, 1.0))  # dual pairs of norms
 
 
@@ -97,7 +98,7 @@ class Sizes:
         if self.vertices is not None:
             low, high = Y.ranges(X.unflatten(self.vertices))
             candidates.append(float((high - low).max()) * (1 + 1e-8))
-        return min(candidates)
+        return _improved(min(candidates), X.recognised.chord_bound(lambda x: 2 * half * np.abs(x)))
 
     @cached_property
     def one_norm_diameter(self) -> float:
@@ -195,7 +196,8 @@ class Sizes:
         candidates = [float((upper - lower) @ (np.abs(middle) + half)), constant + float((upper - lower) @ half)]
         for p, q in _HOLDER:
             candidates += [reach[p] * float(Y.radius(q)), constant + reach[p] * float(np.linalg.norm(half, q))]
-        return min(candidates)
+        around = X.recognised.chord_bound(lambda x: half * np.abs(x - lower))  # |x - x'| <= |x - lower| + |x' - lower|
+        return _improved(min(candidates), constant + 2 * around)
 
     def regret_of(self, point: Array) -> float:
         """max <l, point - x> over losses and decisions: the largest regret of a round that plays this vector of X."""
@@ -206,6 +208,11 @@ class Sizes:
         if self.vertices is not None:
             candidates.append(float(Y.ranges(X.unflatten(point - self.vertices))[1].max()) * (1 + 1e-8))
         return min(candidates)
+
+
+def _improved(known: float, proved: float) -> float:
+    """The smaller bound, but not for the sake of rounding: where they are nearly the same, the one that was known."""
+    return proved if proved < (1 - _ROUNDING) * known else known
 
 
 def sizes_of(decision_set: DecisionSet, loss_set: LossSet) -> Sizes:

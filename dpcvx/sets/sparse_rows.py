@@ -24,11 +24,12 @@ class Times:
         self._short = self.M.nnz <= _SHORT
         entries = sparse.csr_array(self.M if self._short else (0, 0)).tocoo()
         self._row, self._column = entries.row.astype(np.intp), entries.col.astype(np.intp)
+        self._data, self._length = entries.data, int(self.M.shape[0])
 
     def __call__(self, vector: Array) -> Array:
         """M vector."""
         if self._short:
-            return np.bincount(self._row, self.M.data * vector.take(self._column), self.M.shape[0])
+            return np.bincount(self._row, self._data * vector.take(self._column), self._length)
         return np.asarray(self.M @ vector)
 
 
@@ -37,6 +38,22 @@ def entry_bounds(A: sparse.csr_array, b: Array, lower: Array, upper: Array) -> N
     ends, up = b / A.data, A.data > 0
     np.minimum.at(upper, A.indices[up], ends[up])
     np.maximum.at(lower, A.indices[~up], ends[~up])
+
+
+def tighten_by_equalities(E: sparse.csr_array, e: Array, lower: Array, upper: Array) -> None:
+    """Tighten finite ends of single coordinates, in place, by what each equality E v = e leaves to them; outward."""
+    entries = sparse.coo_array(E)
+    row, column, value = entries.row, entries.col, entries.data
+    at_lower, at_upper = value * lower[column], value * upper[column]
+    rounding = 1e-14 * np.bincount(row, np.maximum(np.abs(at_lower), np.abs(at_upper)), len(e))
+    least, most = (
+        np.bincount(row, ends(at_lower, at_upper), len(e)) for ends in (np.minimum, np.maximum)
+    )  # of the whole row
+    top = (e - least + rounding)[row] + np.minimum(at_lower, at_upper)  # which one term is at most
+    bottom = (e - most - rounding)[row] + np.maximum(at_lower, at_upper)
+    up = value > 0
+    np.minimum.at(upper, column, np.where(up, top, bottom) / value)
+    np.maximum.at(lower, column, np.where(up, bottom, top) / value)
 
 
 def row_sizes(M: sparse.csr_array) -> Array:

@@ -83,7 +83,7 @@ def _close(chart: Chart, linear: Array) -> Array:
     """Points of a polytope close to the minimisers; the center where rounding prevents that."""
     try:
         if isinstance(chart, SparseChart):
-            return np.array([approach_sparse(chart, one) for one in linear])
+            return np.array([approach_sparse(chart, one)[0] for one in linear])
         assert chart.inequalities is not None
         return approach(chart.inequalities, chart.s0, linear)
     except np.linalg.LinAlgError:

@@ -18,11 +18,14 @@ import numpy as np
 from dpcvx.arrays import Array
 from dpcvx.errors import OracleError
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.geometry.charts import Chart, Factor
+from dpcvx.sets.geometry.charts import Chart, Factor, SparseChart
 from dpcvx.sets.geometry.newton import decrement, minimise_joint
-from dpcvx.sets.sparse_rows import entry_bounds
+from dpcvx.sets.geometry.primal_dual import approach_sparse
+from dpcvx.sets.sparse_rows import entry_bounds, tighten_by_equalities
 
 _NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # into the dual cone, in units of the set's width
+_COARSE = 1e-4  # the same for large sets
+_SWEEPS = 3  # by which equalities tighten the box of a large set
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
 
@@ -34,6 +37,16 @@ def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) 
     reach = blow_up(chart, nu)
     terms = np.abs(multipliers) @ np.abs(chart.s0) + np.abs(c) @ np.abs(chart.x0)
     return float(middle + multipliers @ chart.s0 + missing * reach + 1e-14 * terms)
+
+
+def coarse_bound(chart: SparseChart, nu: float, c: Array) -> float:
+    """A bound of max <c, x> over a large set, by the multipliers of one point near the central path."""
+    linear = chart.pull(c)
+    half_width = float(np.linalg.norm(chart.tangential(linear)))
+    if not half_width > 1e-14 * float(np.linalg.norm(linear)):
+        return float(c @ chart.x0) + half_width * blow_up(chart, nu) + 1e-14 * float(np.abs(c) @ np.abs(chart.x0))
+    eta = chart.cones.nu / (_COARSE * half_width)
+    return bound_by_multipliers(chart, nu, c, approach_sparse(chart, -eta * linear)[1] / eta)
 
 
 def bound_by_dual(chart: Chart, nu: float, c: Array, dual: Array) -> float | None:
@@ -149,5 +162,7 @@ def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     lower, upper = chart.v0 - reach, chart.v0 + reach
     single = (np.diff(conic.A.indptr) == 1) & conic.polyhedral
     entry_bounds(conic.A[single], conic.b[single], lower, upper)
+    for _ in range(_SWEEPS):
+        tighten_by_equalities(conic.E, conic.e, lower, upper)
     middle, half = conic.point((lower + upper) / 2), abs(conic.P) @ ((upper - lower) / 2)
     return middle - half, middle + half

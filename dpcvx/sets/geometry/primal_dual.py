@@ -60,8 +60,8 @@ def approach(G: Array, s0: Array, g: Array) -> Array:
     return z
 
 
-def approach_sparse(chart: SparseChart, g: Array) -> Array:
-    """The same for one covector g on a sparse chart, s_i l_i = w_i with its weights w.
+def approach_sparse(chart: SparseChart, g: Array) -> tuple[Array, Array]:
+    """z and the multipliers l for one covector g on a sparse chart, s_i l_i = w_i with its weights w.
 
     There the first equation holds up to a covector that vanishes on the tangent space. What it misses falls with every
     step by the share of the way that is left, so it need not be looked at.
@@ -70,7 +70,7 @@ def approach_sparse(chart: SparseChart, g: Array) -> Array:
     total = float(weights.sum())
     size = max(float(np.linalg.norm(chart.tangential(g))), 1.0)
     z, s, loads, left = np.zeros(len(g)), s0.copy(), size * weights / s0, 1.0
-    for _ in range(_ITERATIONS):
+    for _ in range(2 * _ITERATIONS):
         products = s * loads
         if left <= 1e-6 and np.abs(products / weights - 1).max() <= _CLOSE:
             break
@@ -92,7 +92,7 @@ def approach_sparse(chart: SparseChart, g: Array) -> Array:
         if not (slack > 0).all():
             break  # rounding is all that is left
         z, s, loads, left = moved, slack, loads + length * dl, left * (1 - length)
-    return z
+    return z, loads
 
 
 def _step(s: Array, ds: Array, loads: Array, dl: Array) -> float:

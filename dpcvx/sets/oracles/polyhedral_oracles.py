@@ -7,8 +7,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from dpcvx.arrays import Array
-from dpcvx.sets.geometry.bounds import bound_by_multipliers
-from dpcvx.sets.geometry.charts import Chart
+from dpcvx.sets.geometry.bounds import bound_by_multipliers, coarse_bound
+from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, SparseChart
 from dpcvx.sets.oracles.conic_oracles import DENSE_PROJECTION, ConicOracles
 from dpcvx.sets.oracles.optimal_bases import OptimalBases
 from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
@@ -64,6 +64,8 @@ class PolyhedralOracles(ConicOracles):
         return super().project(p) if found is None else found
 
     def support_bound(self, c: Array) -> float:
+        if isinstance(self._chart, SparseChart) and self._chart.width > DENSE_LIMIT:
+            return coarse_bound(self._chart, self._geometry.nu, c)
         multipliers = self._multipliers(c)
         if multipliers is not None:
             proved = bound_by_multipliers(self._chart, self._geometry.nu, c, multipliers)

@@ -74,7 +74,7 @@ class NormalEquations:
         self._set_rows(sparse.csr_array(E), fill)
 
     def _set_rows(self, E: sparse.csr_array, fill: sparse.csr_array) -> None:
-        self.E, self.transposed = E, sparse.csr_array(E.T)
+        self.E, self.transposed, self.count = E, sparse.csr_array(E.T), int(E.shape[0])
         self.rows, self.columns, self._fill = Times(E), Times(self.transposed), Times(fill)  # of one vector
 
     def scaled(self, unit: Array) -> "NormalEquations":

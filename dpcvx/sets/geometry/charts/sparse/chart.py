@@ -46,7 +46,7 @@ class SparseChart(Chart):
         D = np.bincount(structure.column, structure.weights * rate * rate, self.width) + structure.idle
         self.unit = 1 / np.sqrt(D)
         self._rate = structure.coefficient * self.unit[structure.column]  # by which slacks fall along z
-        self._equal_weights = bool(np.all(structure.weights == 1))
+        self._unrated, self._heavy = 1 / self._rate, 1 / np.sqrt(structure.weights)
         self._system = structure.equalities.system.scaled(self.unit)
         self._squares = column_squares(conic.P)
         entries = np.diff(conic.P.indptr) == 1  # every x depends on at most one coordinate
@@ -65,16 +65,18 @@ class SparseChart(Chart):
 
     def _factor(self, z: Array, accurate: bool) -> SparseFactor:
         parts = self.structure
-        scaled = self._rate / self.slack(z)
-        weighted = scaled if self._equal_weights else parts.weights * scaled
         if parts.layers == 1:
-            return SparseFactor(self._system, z, weighted, weighted * scaled, accurate)
-        return SparseFactor(self._system, z, self._sum(weighted), self._sum(weighted * scaled) + parts.idle, accurate)
+            room = self.slack(z) * self._unrated  # slack over rate
+            return SparseFactor(self._system, z, parts.weights / room, room * self._heavy, accurate)
+        scaled = self._rate / self.slack(z)
+        weighted = parts.weights * scaled
+        root = 1 / np.sqrt(self._sum(weighted * scaled) + parts.idle)
+        return SparseFactor(self._system, z, self._sum(weighted), root, accurate)
 
     def curved(self, z: Array, curvature: Array) -> SparseFactor:
         """The matrix G' diag(curvature) G in place of the Hessian, factorised, for slacks s0 - G z."""
         D = self._sum(curvature * self._rate * self._rate) + self.structure.idle
-        return SparseFactor(self._system, z, np.zeros(self.width), D, accurate=False)
+        return SparseFactor(self._system, z, np.zeros(self.width), 1 / np.sqrt(D), accurate=False)
 
     def _sum(self, values: Array) -> Array:
         """Sums over the rows of each coordinate."""

@@ -20,21 +20,16 @@ class SparseFactor(Factor):
         system: of the equalities.
         z: the point.
         gradient: of the barrier there.
-        D: the diagonal.
+        root: of the inverse of the diagonal; it may have any sign.
         accurate: whether every solution is refined.
     """
 
-    def __init__(self, system: NormalEquations, z: Array, gradient: Array, D: Array, accurate: bool) -> None:
+    def __init__(self, system: NormalEquations, z: Array, gradient: Array, root: Array, accurate: bool) -> None:
         self.z, self.gradient = z, gradient
-        self.dim = len(z) - system.E.shape[0]
-        self._system, self._D, self._accurate = system, D, accurate
-        self._W = 1 / D
+        self.dim = len(z) - system.count
+        self._system, self._root, self._accurate = system, root, accurate
+        self._W = root * root
         self._numeric = system.factorise(self._W)
-
-    @cached_property
-    def _root(self) -> Array:
-        """R = W^1/2."""
-        return np.sqrt(self._W)
 
     def solve(self, g: Array) -> Array:
         if g.ndim > 1:
@@ -57,7 +52,7 @@ class SparseFactor(Factor):
         return self.solve(c)
 
     def apply(self, d: Array) -> Array:
-        return np.asarray(self._D * d)
+        return np.asarray(d / self._W)
 
     def sample(self, rng: np.random.Generator, radius: float, leading: tuple[int, ...] = ()) -> tuple[Array, Array]:
         n = rng.standard_normal((*leading, *self.z.shape))
