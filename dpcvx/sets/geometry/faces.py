@@ -26,6 +26,7 @@ from dpcvx.barriers.cone import Face
 from dpcvx.errors import EmptySetError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.rows import describe, keep_rows
+from dpcvx.sets.geometry.certificates import certify
 from dpcvx.sets.geometry.hull import Hull
 from dpcvx.sets.geometry.normals import assembled, refined
 from dpcvx.sets.geometry.phase_one import TOUCHING
@@ -36,6 +37,8 @@ _RANK = 1e-11  # relative size below which a direction counts as zero
 _DEPENDENT = 1e-8  # part of an equality of a face, beyond the others, below which they imply it
 _APART = 1e-3  # what the equalities of a face may miss each other by
 _NEAR = 0.03  # share of its size by which the slack of the solver's point may be off the face
+_ROUND = 16.0  # how far out, in sizes of the set, a proof that it is in a face holds
+_TOUCHING = 100.0  # by how much a proved gap may be above what counts as touching: it adds up all magnitudes
 _FAR = 1e6  # how far out, in sizes of the set, a proof that it is empty must hold
 
 
@@ -75,12 +78,19 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
         if found is None or hull.residual(found.z) > _RESIDUAL:
             continue
         gap, touching = hull.gap(found.z)
-        if gap < -touching:
-            blamed = describe(conic.source[np.abs(found.z) > 1e-4 * np.abs(found.z).max()], names)
-            raise EmptySetError(f"The set is empty: {blamed} cannot hold together.")
-        if gap <= touching and _is_near(hull, found.faces):
-            return _in_faces(conic, found.faces, v, gap, names)
+        reach = max(1.0, float(np.abs(v).max(initial=0.0)))
+        if gap < -touching and certify(conic, found.z, _FAR * reach).proves_empty:
+            raise _empty(conic, found.z, names)
+        if abs(gap) <= touching and _is_near(hull, found.faces):
+            proof = certify(conic, found.z, _ROUND * reach)
+            if abs(proof.level) + proof.slip <= _TOUCHING * touching:
+                return _in_faces(conic, found.faces, v, abs(proof.level) + proof.slip, names)
     return None
+
+
+def _empty(conic: ConicSet, normal: Array, names: Sequence[str]) -> EmptySetError:
+    blamed = describe(conic.source[np.abs(normal) > 1e-4 * np.abs(normal).max()], names)
+    return EmptySetError(f"The set is empty: {blamed} cannot hold together.")
 
 
 def _is_near(hull: Hull, faces: list[tuple[slice, Face]]) -> bool:
@@ -101,9 +111,9 @@ def _refuse_empty(conic: ConicSet, hull: Hull, z: Array, names: Sequence[str]) -
             if not normal.any() or not np.isfinite(normal).all():
                 break
             gap, touching = hull.gap(normal)
-            if gap < -2 * (touching + hull.residual(normal) * hull.size * _FAR):
-                blamed = describe(conic.source[np.abs(normal) > 1e-4 * np.abs(normal).max()], names)
-                raise EmptySetError(f"The set is empty: {blamed} cannot hold together.")
+            negative = gap < -2 * (touching + hull.residual(normal) * hull.size * _FAR)
+            if negative and certify(conic, normal, _FAR * max(1.0, hull.size)).proves_empty:
+                raise _empty(conic, normal, names)
             normal = hull.projected(normal)
 
 

@@ -19,6 +19,7 @@ from dpcvx.arrays import Array, Bools
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve.scaling import scale
 
+_ROUNDING = 1e-11
 _FAR = 2.0**12  # sizes that are less far apart stay as they are
 _SWEEPS = 60
 _HUGE = 2.0**200  # where bounds start; large enough for any set, so that x^2 <= s, s^2 <= x bounds both
@@ -35,14 +36,17 @@ def in_own_units(conic: ConicSet) -> ConicSet:
     bounds = _Bounds(scaled, heads)
     if not any(not bounds.sweep() for _ in range(_SWEEPS)):
         return conic  # they fall and fall: the sizes of a set that may be one point say nothing
+    if bounds.cross():
+        return conic  # nor do those of a set that may be empty
     plus, minus = bounds.light()
-    known = (plus < _LOOSE) & (minus < _LOOSE) & (plus > 0) & (minus > 0)
+    rounding = _ROUNDING * bounds.magnitudes()  # bounds below it are what is left of numbers that cancel
+    known = (plus < _LOOSE) & (minus < _LOOSE) & (plus > rounding[0]) & (minus > rounding[1])
     ratio = np.where(known, minus, 1.0) / np.where(known, plus, 1.0)
     far = np.maximum(ratio, 1 / ratio) > _FAR
     reach = bounds.reach()
     sure = (reach < _LOOSE) & (reach > 0)
-    apart = bool(sure.all()) and float(reach.max(initial=0.0)) > _FAR * float(reach.min(initial=np.inf))
-    if not (far.any() or apart):
+    spread = bool(sure.all()) and float(reach.max(initial=0.0)) > _FAR * float(reach.min(initial=np.inf))
+    if not (far.any() or spread):
         return conic
     balanced = _multiplied(scaled, heads[far], np.exp2(np.round(np.log2(ratio[far]) / 2)))
     columns = sparse.diags_array(np.exp2(np.round(np.log2(np.where(sure, reach, 1.0)))))
@@ -113,6 +117,16 @@ class _Bounds:
         most = self._activities()[1]
         count = len(self._heads)
         return most[self._count : self._count + count], most[self._count + count : self._count + 2 * count]
+
+    def magnitudes(self) -> Array:
+        """The sums of all magnitudes in h + r and in h - r, (2, heads)."""
+        low, high = self._terms()
+        sums = np.bincount(self._row, np.maximum(np.abs(low), np.abs(high)), self._shape[0]) + np.abs(self._right)
+        return sums[self._count : self._count + 2 * len(self._heads)].reshape(2, -1)
+
+    def cross(self) -> bool:
+        """Whether a column is left no value."""
+        return bool(np.any(self._least > self._most))
 
     def reach(self) -> Array:
         """The largest magnitude of each column."""

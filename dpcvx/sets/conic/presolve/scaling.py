@@ -11,6 +11,8 @@ from dpcvx.barriers.cone import nearest_power
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.sparse_rows import block_sums
 
+_FAR = 2.0**12
+
 
 def scale(conic: ConicSet) -> ConicSet:
     """Rows of unit size cone by cone, columns of unit size, and each part in units of its right-hand side."""
@@ -79,13 +81,26 @@ def _largest(at: Array, sizes: Array, count: int) -> Array:
 
 
 def _measuring(conic: ConicSet) -> Bools:
-    """The rows by which columns are measured: in curved sets not x_j <= 5 or X >> 0, which hold in any units."""
-    if conic.is_polyhedral:
-        return np.ones(len(conic.b), dtype=bool)
+    """The rows by which columns are measured: not x_j <= 5 or X >> 0, which hold in any units.
+
+    In polyhedral sets x_j <= 5 counts as well, unless the other rows see columns of sizes far apart.
+    """
     free = conic.polyhedral & (np.diff(conic.A.indptr) == 1)
+    if conic.is_polyhedral and not _far_apart(conic, ~free):
+        return np.ones(len(conic.b), dtype=bool)
     for cone, rows in conic.cones:
         free[rows] |= cone.is_spectral & (conic.b[rows] == 0)
     return np.asarray(~conic.cones.whole_blocks(free))
+
+
+def _far_apart(conic: ConicSet, others: Bools) -> bool:
+    """Whether the other rows and the equalities, each of size 1, have columns of sizes far apart."""
+    sizes = np.zeros(conic.columns)
+    for entries, kept in ((_Entries(conic.A), others), (_Entries(conic.E), np.ones(len(conic.e), dtype=bool))):
+        entries.scale_rows(nearest_power(entries.largest_in_rows()))
+        sizes = np.maximum(sizes, entries.largest_in_columns(kept[entries.rows]))
+    seen = sizes[sizes > 0]
+    return len(seen) > 0 and float(seen.max()) > _FAR * float(seen.min())
 
 
 def _parts(conic: ConicSet) -> tuple[Array, Array, Array]:
