@@ -1,11 +1,16 @@
 """The command line; every command is a module of `dpcvx.commands`."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
+from dpcvx.commands.terminal import speak_any_language
+from dpcvx.experiments.progress import columns_of
+from dpcvx.experiments.sweep.folder import SweepFolder
+from dpcvx.experiments.text_table import window
 from dpcvx.version import __version__
 
 COMMANDS = {
@@ -27,8 +32,11 @@ FAILURE = 2  # exit code when the user's input is at fault
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line with the arguments ``argv`` (default: those of the process) and return its exit code."""
     arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        speak_any_language(stream)
     try:
-        print(arguments.run(arguments))
+        with window(columns_of(sys.stdout) if sys.stdout.isatty() else None):
+            print(arguments.run(arguments), flush=True)
     except InputError as error:
         print(error, file=sys.stderr)
         return FAILURE
@@ -36,11 +44,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(report)
         return REFUTED
     except KeyboardInterrupt:
-        print(
-            "\nInterrupted; what was kept in a folder stays, and the same command goes on from there.", file=sys.stderr
-        )
+        print(f"\n{_interrupted(arguments)}", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # whoever read has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  Python flushes it at the end
+        return 0
     return 0
+
+
+def _interrupted(arguments: argparse.Namespace) -> str:
+    """What an interruption left behind: of finished work something is told only where there is any."""
+    folder = arguments.kept(arguments) if arguments.kept is not None else None
+    if folder is None or not folder.is_dir() or not SweepFolder(folder).files():
+        return "Interrupted."
+    return f"Interrupted; what was finished is kept in {folder}, and the same command goes on from there."
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,5 +69,5 @@ def _parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         own = commands.add_parser(name, help=command.HELP, description=command.__doc__)
         command.describe(own)
-        own.set_defaults(run=command.run)
+        own.set_defaults(run=command.run, kept=getattr(command, "kept", None))
     return parser

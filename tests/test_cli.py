@@ -18,6 +18,10 @@ def pair():
     return dpcvx.DecisionSet(x, [x >= 0, cp.sum(x) == 1])
 
 X = pair()
+loss = cp.Variable(2)
+losses = dpcvx.LossSet(loss, [loss >= 0, loss <= 1], name="losses of mine")
+moved = cp.Variable(2)
+change = dpcvx.Change(moved, [cp.norm1(moved) <= 0.01], name="change of mine")
 number = 3
 
 def with_argument(n):
@@ -63,6 +67,14 @@ def test_inspect_prints_the_summary_of_a_set_or_of_a_function_that_makes_one(ins
     assert len(output) > 40
 
 
+def test_inspect_takes_loss_sets_changes_and_sets_of_the_catalogue(inspect, capsys):
+    code, output, _ = inspect(DECLARATION, "losses")
+    assert code == 0 and "losses of mine" in output and "diameter" in output
+    code, output, _ = inspect(DECLARATION, "change")
+    assert code == 0 and "change of mine" in output
+    assert main(["inspect", "simplex:3"]) == 0 and "simplex(3)" in capsys.readouterr().out
+
+
 def test_inspect_says_what_is_wrong_with_an_empty_set_made_by_a_function(inspect):
     assert_one_sentence(inspect(DECLARATION, "empty"))
 
@@ -75,10 +87,10 @@ def test_inspect_says_what_is_wrong_with_a_set_made_while_the_file_is_read(inspe
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("Y", "does not define Y; it defines X."),
-        ("number", "must be a DecisionSet or a function that returns one, but it has type int."),
+        ("Y", "does not define Y; it defines X, losses, change."),
+        ("number", "must be a DecisionSet, a LossSet or a Change or a function that returns one, but it has type int."),
         ("with_argument", "must work without arguments, but it needs n."),
-        ("returns_a_list", "must return a DecisionSet, but it returned a value of type list."),
+        ("returns_a_list", "must return a DecisionSet, a LossSet or a Change, but it returned a value of type list."),
     ],
 )
 def test_inspect_names_what_it_found_instead_of_a_set(inspect, name, sentence):
@@ -205,4 +217,4 @@ def test_asking_for_help_does_not_load_the_drawing_code(tmp_path):
 def test_an_interruption_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setattr("dpcvx.studies.counter_table.table", lambda horizon: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main(["counters", "--horizon", "8"]) == 130
-    assert capsys.readouterr().err.strip().startswith("Interrupted;")
+    assert capsys.readouterr().err.strip() == "Interrupted."

@@ -120,7 +120,7 @@ def test_usual_privacy_and_simulations_are_not_warned_of():
         warnings.simplefilter("error")
         dpcvx.FTRL(X, Y, 8, 20.0, 1e-3)
         dpcvx.FTRL(X, Y, 8, 1000.0, 0.5, seed=0)
-        dpcvx.private_bandit(X, Y, 8, 1000.0, seed=0)
+        assert dpcvx.private_bandit(X, Y, 8, 1000.0, seed=0).epsilon == 1000.0
 
 
 def test_the_sentence_on_weak_privacy_has_the_odds_in_it():

@@ -49,7 +49,7 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
     with getattr(learner, "thread_lock", nullcontext()):  # no round of another thread meanwhile
         _save(learner, path)
-        _log.debug("saved %s after round %d", path, learner.rounds)
+        _log.debug("saved %s", path)
 
 
 def _save(learner: Any, path: str | os.PathLike[str]) -> None:

@@ -14,7 +14,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> str:
     from dpcvx.studies.audit_table import audit_rows, render
 
-    rows = audit_rows(quick=arguments.quick)
+    rows = audit_rows(quick=arguments.quick, progress=True)
     if not all(row.as_expected for row in rows):
         raise Refutation(render(rows))
     return render(rows)

@@ -22,10 +22,15 @@ def find(target: str, kind: type[Kind]) -> Kind:
     Raises:
         InputError: where there is none, or the file fails.
     """
+    found: Kind = find_any(target, (kind,))
+    return found
+
+
+def find_any(target: str, kinds: tuple[type[Any], ...]) -> Any:
+    """`find` for an object of one of several kinds."""
     path, name = _split(target)
     with one_sentence(path):
-        found: Kind = _find(load(path), path, name, kind)
-        return found
+        return _find(load(path), path, name, kinds)
 
 
 @contextmanager
@@ -71,8 +76,9 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def _find(module: ModuleType, path: Path, name: str, kind: type[Any]) -> Any:
-    wanted = f"a {kind.__name__}"
+def _find(module: ModuleType, path: Path, name: str, kind: tuple[type[Any], ...]) -> Any:
+    *others, last = (f"a {one.__name__}" for one in kind)
+    wanted = f"{', '.join(others)} or {last}" if others else last
     if not hasattr(module, name):
         known = [key for key, value in vars(module).items() if isinstance(value, kind)]
         hint = f"; it defines {', '.join(known)}" if known else ""

@@ -5,6 +5,7 @@ import itertools
 import sys
 from pathlib import Path
 
+from dpcvx.commands.options import add_output
 from dpcvx.commands.places import check_place, writing
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies import demo
@@ -15,9 +16,7 @@ _FILE = "dpcvx-demo.html"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output", type=Path, default=Path(), metavar="FOLDER", help=f"where {_FILE} goes (default: here)"
-    )
+    add_output(parser, "dpcvx-demo.html", default=Path())
     parser.add_argument("--quick", action="store_true", help="fewer rounds and runs, a few seconds")
 
 

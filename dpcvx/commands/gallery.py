@@ -3,15 +3,14 @@
 import argparse
 from pathlib import Path
 
+from dpcvx.commands.options import add_output
 from dpcvx.commands.places import writing
 
 HELP = "declare five sets, draw the flat ones, print what was derived"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output", type=Path, default=Path(), metavar="FOLDER", help="where gallery.png goes (default: here)"
-    )
+    add_output(parser, "gallery.png", default=Path())
 
 
 def run(arguments: argparse.Namespace) -> str:

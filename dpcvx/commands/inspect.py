@@ -1,18 +1,27 @@
-"""``dpcvx inspect``: what was derived of a set in a file, or what is wrong with it."""
+"""``dpcvx inspect``: what was derived of a set, a loss set or a change, or what is wrong with it."""
 
 import argparse
 
-from dpcvx.commands.declared import find
-from dpcvx.sets import DecisionSet
+from decision_sets import NAMED
+from dpcvx.commands.declared import find_any
+from dpcvx.commands.named_sets import decision_set
+from dpcvx.privacy.change import Change
+from dpcvx.sets import DecisionSet, LossSet
 
-HELP = "print what was derived of a set in a Python file, or what is wrong with it"
+HELP = "print what was derived of a set, a loss set or a change in a Python file, or what is wrong with it"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "target", metavar="FILE.py:NAME", help="a DecisionSet in the file, or a function that returns one"
+        "target",
+        metavar="FILE.py:NAME",
+        help="a DecisionSet, LossSet or Change in the file, or a function that returns one; or a set of the catalogue, "
+        "as simplex:10",
     )
 
 
 def run(arguments: argparse.Namespace) -> str:
-    return find(arguments.target, DecisionSet).summary()
+    if arguments.target.partition(":")[0] in NAMED:
+        return decision_set(arguments.target).summary()
+    declared: DecisionSet | LossSet | Change = find_any(arguments.target, (DecisionSet, LossSet, Change))
+    return declared.summary()

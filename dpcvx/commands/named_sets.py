@@ -46,6 +46,8 @@ def loss_set(word: str | None, decisions: str, X: DecisionSet) -> LossSet:
     """
     word = word or _usual_losses(decisions)
     name, _, numbers = word.partition(":")
+    if name == "box" and len(_numbers(numbers, word)) == 1:
+        raise InputError(f"{word!r} says one end of a box only: give both, as box:-1,1.")
     if name in NAMED_LOSSES:
         return _called(NAMED_LOSSES[name], word, [X.shape, *_numbers(numbers, word)])
     if ".py" not in word:

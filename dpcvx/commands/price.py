@@ -1,13 +1,15 @@
 """``dpcvx price``: what privacy costs on a set of yours, over epsilon and the number of rounds."""
 
 import argparse
+import os
 import shlex
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-from dpcvx.arguments import positive, whole
+from dpcvx.arguments import positive
 from dpcvx.commands.named_sets import change, decision_set, explanation, loss_set
+from dpcvx.commands.options import add_output, add_workers, checked_workers
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
@@ -17,6 +19,7 @@ from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.settings import SETTINGS
 
 HELP = "measure what privacy costs on a set of yours, over epsilon and the number of rounds"
+_FILE = "price.html"
 _SETTINGS = {setting.replace(" ", "-"): setting for setting in SETTINGS}  # by the words of the command line
 
 
@@ -37,9 +40,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--replicas", type=int, default=16, help="runs of every learner (16)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
-    parser.add_argument("--folder", type=Path, help="keep finished rows there, to go on after an interruption")
-    parser.add_argument("--output", type=Path, metavar="FILE.html", help="write a report as well")
+    add_workers(parser)
+    add_output(parser, f"{_FILE}, a report, and the finished rows; the same command goes on after an interruption")
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -47,34 +49,42 @@ def run(arguments: argparse.Namespace) -> str:
         settings = [_SETTINGS[name] for name in arguments.setting]
         wanted = (arguments.epsilon, arguments.horizon or (1,), settings, HARD)
         comparison = Comparison.checked(*wanted, arguments.replicas, arguments.seed, arguments.delta)
-        whole(arguments.workers, "workers")
+        workers = checked_workers(arguments) or os.cpu_count() or 1
         positive(arguments.seconds, "--seconds")
     except ValueError as error:
         raise InputError(str(error)) from error
-    if arguments.output is not None:
-        with writing("report", arguments.output):
-            check_place(arguments.output)
     X = decision_set(arguments.set)
     Y = loss_set(arguments.losses, arguments.set, X)
     if X.shape != Y.shape:
         raise InputError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
     if arguments.change is not None:
         comparison = replace(comparison, neighbours=change(arguments.change, Y))
+    report = None if arguments.output is None else arguments.output / _FILE
+    if report is not None:
+        with writing("report", report):
+            report.parent.mkdir(parents=True, exist_ok=True)
+            check_place(report)
     try:
         if not arguments.horizon:
-            comparison = replace(comparison, horizons=affordable_horizons(X, Y, comparison, arguments.seconds))
-        found = price_of_privacy(X, Y, workers=arguments.workers, folder=arguments.folder, **comparison.arguments())
+            horizons = affordable_horizons(X, Y, comparison, arguments.seconds, progress=True)
+            comparison = replace(comparison, horizons=horizons)
+        found = price_of_privacy(X, Y, workers=workers, folder=kept(arguments), progress=True, **comparison.arguments())
     except (DpcvxError, OverflowError) as error:
         raise InputError(" ".join(str(error).split())) from error
     except OSError as error:
-        raise InputError(f"The rows cannot be kept in {arguments.folder}: {error.strerror or error}.") from error
-    if arguments.output is None:
+        raise InputError(f"The rows cannot be kept in {kept(arguments)}: {error.strerror or error}.") from error
+    if report is None:
         return str(found)
     from dpcvx.report.price_page import price_page  # matplotlib is loaded only for a report
 
-    with writing("report", arguments.output):
-        price_page(found, X, Y, comparison, _command(arguments, comparison)).write(arguments.output)
-    return f"{found}\n\nReport: {arguments.output}"
+    with writing("report", report):
+        price_page(found, X, Y, comparison, _command(arguments, comparison)).write(report)
+    return f"{found}\n\nReport: {report}"
+
+
+def kept(arguments: argparse.Namespace) -> Path | None:
+    """The folder from which the same command goes on after an interruption."""
+    return None if arguments.output is None else arguments.output / "rows"
 
 
 def _command(arguments: argparse.Namespace, comparison: Comparison) -> str:

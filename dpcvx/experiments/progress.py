@@ -1,48 +1,116 @@
-"""A progress bar on the terminal."""
+"""How far a long computation is: a bar on a terminal, a line every ten seconds elsewhere."""
 
+import os
 import sys
+import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
-import numpy as np
+_TERMINAL, _FIRST, _PIPED = 0.2, 1.0, 10.0  # seconds between two bars, before the first sign of life, between two lines
+_WIDEST, _NARROWEST = 30, 4  # characters of a bar
+_COLUMNS = 80  # of a terminal that does not tell
 
 
 @dataclass
 class ProgressBar:
-    """One line that shows how far a loop is and how much longer it will take; without a stream it shows nothing."""
+    """Shows how far a loop is and how much longer it will take; without a stream it shows nothing.
+
+    A sign of life comes after a second, also while the first step is still at work. On a terminal one line is redrawn,
+    as wide as there is room; anywhere else a new line is written every ten seconds.
+
+    Attributes:
+        total: steps of the loop.
+        stream: where it is shown, or None.
+        label: what is being done; see `tell`.
+    """
 
     total: int
     stream: TextIO | None
+    label: str = ""
+    _done: int = 0
     _started: float = 0.0
-    _shown: float = -np.inf
+    _shown: float = -float("inf")
+    _drawn: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def show(self, done: int) -> None:
-        """Redraw the line, at most five times a second."""
+        """Note that so many steps are done; it is shown where enough time has passed since the last sign."""
+        self._done = done
         if self.stream is None:
             return
         now = time.monotonic()
-        if now - self._shown < 0.2 and done < self.total:
-            return
-        self._shown = now
-        elapsed = now - self._started
-        full = 30 * done // self.total
-        left = elapsed * (self.total - done) / done
-        clock = f"{_clock(left)} left" if done < self.total else f"took {_clock(elapsed)}"
-        self.stream.write(f"\r[{'#' * full:<30s}] {100 * done // self.total:3d} %  {done}/{self.total}  {clock}\x1b[K")
-        self.stream.flush()
+        if self._terminal:
+            if now - self._shown >= _TERMINAL or (done >= self.total and self._drawn):
+                self._draw(now)
+        elif now - max(self._shown, self._started) >= _PIPED:
+            self._draw(now)
+
+    def tell(self, label: str, done: int | None = None) -> None:
+        """Say what is being done now: at once on a terminal, with the next line elsewhere."""
+        self.label = label
+        self.show(self._done if done is None else done)
+
+    @property
+    def _terminal(self) -> bool:
+        return self.stream is not None and self.stream.isatty()
+
+    def _draw(self, now: float) -> None:
+        assert self.stream is not None
+        with self._lock:
+            self._shown, self._drawn = now, True
+            if self._terminal:
+                self.stream.write(f"\r{self.line(now, columns_of(self.stream) - 1)}\x1b[K")
+            else:
+                self.stream.write(f"{self.line(now, 120)}\n")
+            self.stream.flush()
+
+    def line(self, now: float, width: int) -> str:
+        """Bar, share, steps, time and label in so many columns: the bar shrinks, then what has no room is left out."""
+        elapsed, total = now - self._started, max(self.total, 1)
+        done = min(self._done, total)
+        clock = f"took {_clock(elapsed)}" if done >= total else f"{_clock(elapsed)} so far"
+        if 0 < done < total:
+            clock = f"{_clock(elapsed * (total - done) / done)} left"
+        share = f"{100 * done // total:3d} %"
+        for parts in ([share, f"{done}/{total}", clock, self.label], [share, f"{done}/{total}", clock], [share, clock]):
+            words = "  ".join(part for part in parts if part)
+            room = min(width - len(words) - 3, _WIDEST)
+            if room >= _NARROWEST:
+                return f"[{'#' * (room * done // total):<{room}s}] {words}"
+        return share.strip()[:width]
 
     def __enter__(self) -> "ProgressBar":
         self._started = time.monotonic()
+        if self.stream is not None:
+            threading.Thread(target=self._tick, daemon=True).start()
         return self
 
+    def _tick(self) -> None:
+        """Signs of life from a loop whose steps are long."""
+        wait = _FIRST if self._terminal else _PIPED
+        while not self._ended.wait(wait):
+            now = time.monotonic()
+            if now - self._shown >= wait:
+                self._draw(now)
+
     def __exit__(self, *exception: object) -> None:
-        if self.stream is not None and np.isfinite(self._shown):
+        self._ended.set()
+        if self.stream is not None and self._drawn and self._terminal:
             self.stream.write("\n")
 
 
+def columns_of(stream: TextIO) -> int:
+    """How wide the terminal behind a stream is now."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
+
+
 def progress_bar(total: int, wanted: bool | None) -> ProgressBar:
-    """A bar on stderr for a loop of so many steps, where it is wanted; by default where stderr is a terminal."""
+    """Progress on stderr for a loop of so many steps, where it is wanted; by default where stderr is a terminal."""
     shown = sys.stderr.isatty() if wanted is None else wanted
     return ProgressBar(total, sys.stderr if shown else None)
 

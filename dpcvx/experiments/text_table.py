@@ -1,7 +1,21 @@
 """Tables of text: cells set in columns. Whatever the package prints as a table comes from here."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+_width: ContextVar[int | None] = ContextVar("width", default=None)
+
+
+@contextmanager
+def window(width: int | None) -> Iterator[None]:
+    """Within this, tables are made for a window of so many columns; None is for one that is wide enough."""
+    token = _width.set(width)
+    try:
+        yield
+    finally:
+        _width.reset(token)
 
 
 @dataclass(frozen=True)
@@ -13,12 +27,14 @@ class TextTable:
         widths: the least width of every column.
         between: what separates two columns.
         indent: what every line begins with.
+        keys: how many columns name a row; they are repeated where columns stand below others.
     """
 
     sides: str
     widths: tuple[int, ...]
     between: str = "  "
     indent: str = ""
+    keys: int = 1
 
     @classmethod
     def fitting(cls, rows: Iterable[Sequence[str]], sides: str) -> "TextTable":
@@ -31,8 +47,42 @@ class TextTable:
         return self.indent + self.between.join(f"{cell:{side}{width}}" for cell, side, width in columns)
 
     def lines(self, rows: Iterable[Sequence[str]]) -> list[str]:
-        """One line for each row."""
+        """One line for each row; in a window that is too narrow, some columns below others, each with the first."""
+        listed = [tuple(cells) for cells in rows]
+        width = _width.get()
+        whole = [self.line(cells) for cells in listed]
+        if width is None or max(map(len, (line.rstrip() for line in whole)), default=0) <= width:
+            return whole
+        found: list[str] = []
+        for columns in self._blocks(listed, width):
+            part = [tuple(cells[k] for k in columns) for cells in listed]
+            sides = "".join(self.sides[k] for k in columns)
+            block = replace(TextTable.fitting(part, sides), indent=self.indent).lines_as_they_are(part)
+            found += [*([""] if found else []), *(line.rstrip() for line in block)]
+        return found
+
+    def lines_under(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+        """The lines of rows whose header stands above already; it is repeated where columns stand below others."""
+        lines = self.lines([header, *rows])
+        return lines[1:] if len(lines) == len(rows) + 1 else lines
+
+    def lines_as_they_are(self, rows: Iterable[Sequence[str]]) -> list[str]:
+        """One line for each row, however wide."""
         return [self.line(cells) for cells in rows]
+
+    def _blocks(self, rows: list[tuple[str, ...]], width: int) -> list[list[int]]:
+        """Which columns stand beside each other: those that name rows, and as many others as there is room for."""
+        needed = [max(len(cells[k]) for cells in rows) + 2 for k in range(len(self.sides))]
+        names = list(range(self.keys))
+        start = len(self.indent) + sum(needed[: self.keys])
+        blocks, used = [list(names)], start
+        for k in range(self.keys, len(needed)):
+            if len(blocks[-1]) > self.keys and used + needed[k] - 2 > width:
+                blocks.append(list(names))
+                used = start
+            blocks[-1].append(k)
+            used += needed[k]
+        return blocks
 
     def rule(self) -> str:
         """A line of dashes as wide as the columns, to stand below a header."""

@@ -6,12 +6,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.audit import bits
 from dpcvx.privacy.audit.coupling import Coupling, couple
@@ -34,6 +36,7 @@ EPSILON = 2.0  # of the pure mechanisms
 GAUSSIAN = (4.0, 1e-3)  # sampling has power where mu is not small
 _VERDICTS = {(True, False): "holds", (True, True): "EXCEEDED", (False, True): "flagged", (False, False): "MISSED"}
 _ALIGNED = "<>>>><<"
+_OTHERS = 60  # rows that are no cases, about: how far the audit is needs no more
 _FAR = 50.0  # scales at which the density of the padded tree is compared
 
 
@@ -272,17 +275,23 @@ def _after_empty(sampler: Callable[[np.random.Generator, int], Array]) -> Callab
     return lambda rng, n: sampler(rng, n)[:, 1:]
 
 
-def audit_rows(quick: bool = False, seed: int = 0) -> list[Row]:
+def audit_rows(quick: bool = False, seed: int = 0, *, progress: bool | None = False) -> list[Row]:
     """All rows of the table.
 
     Args:
         quick: fewer runs; less power and the same validity.
         seed: of the simulated mechanisms.
+        progress: whether to show progress on stderr; None shows it on a terminal.
     """
     samples, secure_samples = (100_000, 8_000) if quick else (400_000, 40_000)
     cases = [*shipped_cases(samples, secure_samples), *broken_cases(max(samples, 200_000))]
-    rows = [case.row(seed + index) for index, case in enumerate(cases)]
-    return [*rows, *padded_rows(), *attack_rows(samples, secure_samples, seed), *coupled_rows(seed)]
+    others = [padded_rows(), attack_rows(samples, secure_samples, seed), coupled_rows(seed)]
+    rows = []
+    with progress_bar(len(cases) + _OTHERS, progress) as bar:
+        for row in chain((case.row(seed + index) for index, case in enumerate(cases)), *others):
+            rows.append(row)
+            bar.tell(row.name, len(rows))
+    return rows
 
 
 def render(rows: list[Row]) -> str:

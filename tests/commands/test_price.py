@@ -23,7 +23,7 @@ Wrong = dpcvx.Change(wrong, [cp.norm1(wrong) <= 0.01])
 def nowhere():
     return dpcvx.DecisionSet(x, [x >= 1, cp.sum(x) <= 1])
 """
-SHORT = ["--epsilon", "1", "--horizon", "8", "--replicas", "2"]
+SHORT = ["--epsilon", "1", "--horizon", "8", "--replicas", "2", "--workers", "1"]
 
 
 @pytest.fixture
@@ -42,19 +42,25 @@ def test_a_named_set_gives_a_table_and_a_recommendation(capsys):
 
 
 def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
-    report = tmp_path / "price.html"
-    assert main(["price", str(mine), *SHORT, "--setting", "bandit", "--output", str(report)]) == 0
+    report = tmp_path / "found" / "price.html"
+    assert main(["price", str(mine), *SHORT, "--setting", "bandit", "--output", str(report.parent)]) == 0
     printed, page = capsys.readouterr().out, report.read_text()
     assert "decisions in the pair of mine, losses in the losses of mine" in printed and str(report) in printed
     assert page.count("<svg") == 1 and page.count('aria-label="Regret over epsilon') == 1
     assert "Privacy certificate" in page and "Simulation: not private" not in page
     assert escape(decision_set(f"{mine}:X").declared[0]) in page and "--horizon 8 --setting bandit" in page
-    assert [path.name for path in tmp_path.iterdir() if path.name not in ("mine.py", "__pycache__")] == ["price.html"]
+    assert sorted(path.name for path in report.parent.iterdir()) == ["price.html", "rows"]
+    rows = {path: path.stat().st_mtime_ns for path in (report.parent / "rows").glob("*.csv")}
+    assert (
+        len(rows) == 3
+        and main(["price", str(mine), *SHORT, "--setting", "bandit", "--output", str(report.parent)]) == 0
+    )
+    assert all(path.stat().st_mtime_ns == then for path, then in rows.items())  # none was measured again
 
 
 def test_a_declared_change_stands_beside_the_whole_round(mine, tmp_path, capsys):
-    report = tmp_path / "price.html"
-    words = ["--change", f"{mine}:D", "--setting", "full-information", "--output", str(report)]
+    report = tmp_path / "found" / "price.html"
+    words = ["--change", f"{mine}:D", "--setting", "full-information", "--output", str(report.parent), "--workers", "1"]
     assert main(["price", str(mine), "--epsilon", "1", "--horizon", "64", "--replicas", "4", *words]) == 0
     printed, page = capsys.readouterr().out, report.read_text()
     assert "whole round: FTRL" in printed and "paper:" not in printed
@@ -96,13 +102,11 @@ def test_changes_have_names_and_files(mine):
         (["simplex:3", "--epsilon", "1", "-1"], "epsilon must be a positive number, not -1.0."),
         (["simplex:3", "--horizon", "0"], "horizon must be a whole number of at least 1, not 0."),
         (["simplex:3", "--replicas", "0"], "replicas must be a whole number of at least 1, not 0."),
-        (["simplex:3", "--workers", "0"], "workers must be a whole number of at least 1, not 0."),
+        (["simplex:3", "--workers", "0"], "--workers must be at least 1, not 0."),
         (["simplex:3", "--seconds", "0"], "--seconds must be a positive number, not 0.0."),
-        (["simplex:3", "--output", "{folder}"], "cannot be written to {folder}: Is a directory."),
-        (["simplex:3", "--output", "{folder}/no/page.html"], "cannot be written to"),
-        (["simplex:3", "--output", "{mine}/page.html"], "cannot be written to"),
-        (["simplex:3", "--folder", "{folder}", *SHORT], "is not the folder of a sweep"),
-        (["cube:1", "--folder", "{mine}/rows", *SHORT], "The rows cannot be kept in {mine}/rows: Not a directory."),
+        (["simplex:3", "box:1"], "'box:1' says one end of a box only: give both, as box:-1,1."),
+        (["simplex:3", "--output", "{mine}"], "cannot be written to {mine}/price.html: File exists."),
+        (["simplex:3", "--output", "{mine}/below"], "cannot be written to {mine}/below/price.html: Not a directory."),
     ],
 )
 def test_wrong_input_is_one_sentence(mine, tmp_path, capsys, words, sentence):
@@ -121,9 +125,9 @@ def test_a_read_only_folder_is_seen_before_anything_is_computed(tmp_path, capsys
         raise PermissionError(13, os.strerror(13))
 
     monkeypatch.setattr("tempfile.TemporaryFile", refused)
-    monkeypatch.setattr("dpcvx.commands.price.decision_set", lambda word: pytest.fail("the set was declared"))
-    assert main(["price", "simplex:3", "--output", str(tmp_path / "page.html")]) == 2
-    assert capsys.readouterr().err == f"The report cannot be written to {tmp_path / 'page.html'}: Permission denied.\n"
+    monkeypatch.setattr("dpcvx.commands.price.affordable_horizons", lambda *_, **__: pytest.fail("it was computed"))
+    assert main(["price", "simplex:3", "--output", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"The report cannot be written to {tmp_path / 'price.html'}: Permission denied.\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -261,7 +262,27 @@ def test_a_task_that_raises_is_named_with_its_setting_and_seed_and_what_is_finis
     line = fragile.__code__.co_firstlineno + 2
     assert str(caught.value) == f"fragile raised ZeroDivisionError at line {line} for level=2, seed=1: division by zero"
     assert "in fragile" in caught.value.__notes__[0]
-    assert [row["level"] for row in read_sweep(tmp_path / "s").rows] == [1, 1]
+    assert [row["level"] for row in read_sweep(tmp_path / "s").rows] == [1, 1, 3, 3]  # the rest went on
+    assert caught.value.failures == (str(caught.value),)
+    assert [row["level"] for row in caught.value.result.rows] == [1, 1, 3, 3]
+    (record,) = (tmp_path / "s").glob("*.failed")
+    assert record.name.startswith("level=2-") and "division by zero" in record.read_text()
+
+
+def recovering(seed, level, path):
+    if not Path(path).exists():
+        raise RuntimeError("not yet")
+    return {"value": level}
+
+
+def test_the_record_of_a_failure_goes_once_its_setting_is_finished(threads, tmp_path):
+    there = {"level": [1, 2], "path": [str(tmp_path / "there")]}
+    with pytest.raises(SweepError, match=r"not yet; and 1 other setting of 2 failed\."):
+        sweep(recovering, there, 1, folder=tmp_path / "s", workers=1)
+    assert len(list((tmp_path / "s").glob("*.failed"))) == 2
+    (tmp_path / "there").touch()
+    assert len(sweep(recovering, there, 1, folder=tmp_path / "s", workers=1).rows) == 2
+    assert not list((tmp_path / "s").glob("*.failed"))
 
 
 @pytest.mark.parametrize(

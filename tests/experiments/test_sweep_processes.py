@@ -76,7 +76,12 @@ def test_the_command_runs_a_file_on_one_and_two_processes_to_the_same_bytes(decl
     assert len(rows) == 18 and {row["threads"] for row in rows} == {1}
     assert "6 settings, 3 seeds, means over 18 rows" in capsys.readouterr().out
     assert main(["sweep", f"{declared}:failing", "--output", str(tmp_path / "f"), "--workers", "2"]) == 2
-    assert capsys.readouterr().err == "fails raised RuntimeError at line 18 for level=2, seed=1: two lines\n"
+    assert sentences(capsys) == ["fails raised RuntimeError at line 18 for level=2, seed=1: two lines"]
+
+
+def sentences(capsys):
+    """What was written to stderr, but for signs of life on a slow machine."""
+    return [line for line in capsys.readouterr().err.splitlines() if not line.startswith("[")]
 
 
 def free_port():
@@ -149,11 +154,8 @@ def test_a_server_of_another_kind_is_no_scheduler(tmp_path):
 @pytest.mark.slow
 def test_a_worker_process_that_dies_is_one_sentence_and_what_is_finished_stays(declared, tmp_path, capsys):
     assert main(["sweep", f"{declared}:dying", "--output", str(tmp_path / "s"), "--workers", "1"]) == 2
-    error = capsys.readouterr().err
-    assert (
-        error.startswith("A worker or the scheduler was lost, as when memory runs out, with level=")
-        and error.count("\n") == 1
-    )
+    (error,) = sentences(capsys)
+    assert error.startswith("A worker or the scheduler was lost, as when memory runs out, with level=")
     assert "the same call goes on from there." in error
     assert {row["level"] for row in read_sweep(tmp_path / "s").rows} <= {1}
 

@@ -35,6 +35,7 @@ def test_hiding_one_path_of_a_thousand_costs_full_information_less_than_3_percen
     assert unsaid > 5 * alone
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 def test_the_noise_for_one_path_of_a_thousand_is_that_of_2500_times_the_epsilon(town):
     _, Y, change = town
     said, unsaid = (

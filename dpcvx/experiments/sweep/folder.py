@@ -31,7 +31,11 @@ _READABLE = 100  # characters of a file's name that show the setting
 
 
 class SweepError(DpcvxError, RuntimeError):
-    """A task failed, its workers were lost, or the folder belongs to something else; finished settings stay.
+    """Tasks failed, their workers were lost, or the folder belongs to something else; finished settings stay.
+
+    Attributes:
+        result: where tasks failed, the `SweepResult` of the others.
+        failures: a sentence on each setting that failed.
 
     Example:
         >>> import dpcvx, tempfile
@@ -41,6 +45,9 @@ class SweepError(DpcvxError, RuntimeError):
         ...     print("no such sweep" in str(error))
         True
     """
+
+    result: Any = None
+    failures: tuple[str, ...] = ()
 
 
 def identity(setting: Setting) -> str:
@@ -143,6 +150,14 @@ class SweepFolder:
         writer.writerow(names)
         writer.writerows([_written(value) for value in row.values()] for row in ordered)
         self._put(file_name(setting), text.getvalue())
+        self._failure_of(setting).unlink(missing_ok=True)
+
+    def write_failure(self, setting: Setting, words: str) -> None:
+        """Record that a setting failed; its file goes once the setting is finished."""
+        self._put(self._failure_of(setting).name, words)
+
+    def _failure_of(self, setting: Setting) -> Path:
+        return (self.path / file_name(setting)).with_suffix(".failed")
 
     def _put(self, name: str, text: str) -> None:
         write_atomically(self.path / name, text.encode())

@@ -77,17 +77,27 @@ class Sweep:
             missing = {key: set(self.seeds) - {row["seed"] for row in rows} for key, rows in known.items()}
             units = [(s, seed) for s in self.settings for seed in self.seeds if seed in missing[identity(s)]]
             futures = {pool.submit(perform, payload, dict(setting), seed): (setting, seed) for setting, seed in units}
+            failures: dict[str, Failure] = {}
             with progress_bar(len(units), progress) as bar:
                 for count, future in enumerate(pool.as_completed(list(futures)), start=1):
                     setting, seed = futures.pop(future)
                     key = identity(setting)
-                    known[key] += _gathered(future, setting, seed)
-                    missing[key].remove(seed)
+                    outcome = _gathered(future, setting, seed)
+                    if isinstance(outcome, Failure):
+                        if key not in failures:
+                            files.write_failure(setting, f"{outcome.sentence}\n\n{outcome.traceback}")
+                        failures.setdefault(key, outcome)
+                    else:
+                        known[key] += outcome
+                        missing[key].remove(seed)
                     if not missing[key]:
                         files.write(setting, known[key])
                     bar.show(count)
         rows = [{**row, **setting} for setting in self.settings for row in files.rows(setting)]
-        return SweepResult(files.path, [row for row in rows if row["seed"] in self.seeds])
+        result = SweepResult(files.path, [row for row in rows if row["seed"] in self.seeds])
+        if failures:
+            raise _failed(list(failures.values()), len(self.settings), result)
+        return result
 
     def _identity(self) -> dict[str, str]:
         """What a folder belongs to: the task by the names of its file and its own, its source without comments, and the
@@ -131,8 +141,9 @@ def sweep(
         progress: whether to show a progress bar on stderr; by default where that is a terminal.
 
     Raises:
-        SweepError: where a task raises (no further one is begun, finished settings stay, its traceback is a note of the
-            error), workers or scheduler are lost, or the folder belongs to something else.
+        SweepError: where tasks raised, after all others were run: each failed setting leaves a file `.failed` with its
+            traceback, the same call tries it again, and `result` of the error holds what was finished. Or where workers
+            or scheduler are lost, or the folder belongs to something else.
         ValueError: where an argument is wrong.
         OSError: where the folder cannot be written.
 
@@ -192,11 +203,23 @@ def _numbers(seeds: Any) -> tuple[int, ...]:
     return numbers
 
 
-def _gathered(future: Any, setting: Setting, seed: int) -> list[Row]:
-    """The rows that a worker sent.
+def _failed(failures: list[Failure], settings: int, result: SweepResult) -> SweepError:
+    """The error about settings whose tasks raised, with what was finished."""
+    first, others = failures[0], len(failures) - 1
+    told = first.sentence
+    if others:
+        told = f"{told.rstrip('.')}; and {others} other setting{'s' if others > 1 else ''} of {settings} failed."
+    error = SweepError(told)
+    error.result, error.failures = result, tuple(one.sentence for one in failures)
+    error.add_note(first.traceback)
+    return error
+
+
+def _gathered(future: Any, setting: Setting, seed: int) -> list[Row] | Failure:
+    """The rows that a worker sent, or what its task raised.
 
     Raises:
-        SweepError: where the task raised or the worker was lost.
+        SweepError: where the worker was lost.
     """
     try:
         outcome: list[Row] | Failure = future.result()
@@ -206,8 +229,4 @@ def _gathered(future: Any, setting: Setting, seed: int) -> list[Row]:
             f"A worker or the scheduler was lost, as when memory runs out, with {described({**setting, 'seed': seed})} "
             f"({type(error).__name__}: {words}); finished settings are kept, and the same call goes on from there."
         ) from error
-    if isinstance(outcome, Failure):
-        failed = SweepError(outcome.sentence)
-        failed.add_note(outcome.traceback)
-        raise failed
     return outcome

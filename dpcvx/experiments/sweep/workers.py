@@ -9,6 +9,7 @@ import inspect
 import io
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -55,22 +56,42 @@ def local(workers: int | None) -> Iterator[Pool]:
     for a while, for the next sweep; after an error they end at once.
     """
     loky = importlib.import_module("joblib.externals.loky")
-    executor = loky.get_reusable_executor(
-        workers or loky.cpu_count(),
-        timeout=_IDLE_SECONDS,
-        env=_ONE_THREAD,
-        initializer=_end_with,
-        initargs=(os.getpid(),),  # a number that its workers look for, not a guard of any state
-    )
+    with _deaf():
+        executor = loky.get_reusable_executor(
+            workers or loky.cpu_count(),
+            timeout=_IDLE_SECONDS,
+            env=_ONE_THREAD,
+            initializer=_end_with,
+            initargs=(os.getpid(),),  # a number that its workers look for, not a guard of any state
+        )
+
+    def submit(*call: Any) -> Any:
+        with _deaf():
+            return executor.submit(*call)
+
     try:
-        yield Pool(executor.submit, as_completed)
+        yield Pool(submit, as_completed)
     except BaseException:
         executor.shutdown(kill_workers=True)
         raise
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes and threads that are started in this do not hear Ctrl-C: their parent does, and ends them."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end_with(parent: int) -> None:
     """Let this process end soon after its parent: a killed sweep leaves nobody at work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -4,6 +4,6 @@ All numbers are simulations through `PrivateBandit` and `simulate`. `measure(QUI
 `measure(FULL)` about twenty; `str` of the report is its tables, and `picture.draw` draws it.
 """
 
-from dpcvx.studies.bandit_prices.report import FULL, QUICK, Effort, Report, measure
+from dpcvx.studies.bandit_prices.report import FULL, QUICK, STAGES, Effort, Report, measure
 
-__all__ = ["FULL", "QUICK", "Effort", "Report", "measure"]
+__all__ = ["FULL", "QUICK", "STAGES", "Effort", "Report", "measure"]

@@ -20,7 +20,8 @@ TITLES = {
     "cube": "(iv) The cube by its corners and as a body; the idle player pays 0.5 per round",
 }
 
-_PRICES = TextTable("<<>>>>>>>", (1, 32, 5, 7, 8, 18, 9, 8, 8), between=" ", indent="  ")
+_HEADER = ("", "", "batch", "epsilon", "regret", "interval", "per round", "idle", "bound")
+_PRICES = TextTable("<<>>>>>>>", (1, 32, 5, 7, 8, 18, 9, 8, 8), between=" ", indent="  ", keys=2)
 _GROWTH = TextTable("<>>><<", (44, 2, 10, 6, 20, 0), indent="    ")
 
 
@@ -113,8 +114,11 @@ class Report:
         return "\n\n".join([head, *parts, growth_table(self.growths)])
 
 
-def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> Report:
-    """Play everything; `log` is told what is done and when."""
+STAGES = len(TITLES) + 2  # of which `measure` tells
+
+
+def measure(effort: Effort, tell: Callable[[str], None] = lambda stage: None) -> Report:
+    """Play everything; `tell` is called with a few words at the beginning of each of the `STAGES`."""
     started = time.perf_counter()
     many, few = effort.many, effort.few
     tables: dict[str, list[ContestRow]] = {}
@@ -125,12 +129,12 @@ def measure(effort: Effort, log: Callable[[str], None] = lambda line: None) -> R
         "cube": lambda: cube_rows(effort.cube, many),
     }
     for name, play in plans.items():
+        tell(f"{TITLES[name].split()[0]} {name}")
         tables[name] = play()
-        log(f"{TITLES[name].split()[0]} of (i) to (v) measured after {time.perf_counter() - started:.0f} s")
-    growths = [
-        *growth_over_rounds(effort.growth, many),
-        *growth_over_sizes(effort.sizes, effort.counts, effort.dims, effort.sides, many, few),
-    ]
+    tell("(v) growth in rounds")
+    growths = [*growth_over_rounds(effort.growth, many)]
+    tell("(v) growth in sizes")
+    growths += growth_over_sizes(effort.sizes, effort.counts, effort.dims, effort.sides, many, few)
     return Report(tables, growths, (many, few), time.perf_counter() - started)
 
 
@@ -139,10 +143,10 @@ def price_table(rows: Iterable[ContestRow]) -> str:
     contests: dict[str, list[ContestRow]] = {}
     for row in rows:
         contests.setdefault(row.contest, []).append(row)
-    lines = [_PRICES.line(("", "", "batch", "epsilon", "regret", "interval", "per round", "idle", "bound"))]
+    lines = [_PRICES.line(_HEADER)]
     for name, members in contests.items():
         lines.append(f"  {name}")
-        lines += [_PRICES.line(_cells(row)) for row in members]
+        lines += _PRICES.lines_under(_HEADER, [_cells(row) for row in members])
         lines += [
             f"    its choice costs {choice.ratio:.2f} times the best of these, {choice.best.learner}"
             for choice in choices(members)
@@ -169,13 +173,14 @@ def growth_table(growths: Iterable[Growth]) -> str:
     """Fitted exponents beside those of the theory."""
     lines = [
         "(v) Growth of the regret at the hardest gap: exponents, fitted and of the proved bound",
-        _GROWTH.line(("", "in", "divided by", "theory", "fitted", "mean regrets")),
     ]
+    rows = [("", "in", "divided by", "theory", "fitted", "mean regrets")]
     for growth in growths:
         means = ", ".join(f"{size:g}: {mean:.0f}" for size, mean in zip(growth.sizes, growth.means, strict=True))
         divided = f"sqrt(ln {growth.over})" if growth.is_divided else ""
         cells = (growth.name, growth.over, divided, f"{growth.theory:.2g}", f"{growth.exponent}", means)
-        lines.append(_GROWTH.line(cells))
+        rows.append(cells)
+    lines += _GROWTH.lines(rows)
     low, high = EXPECTED
     note = f"    In T, intervals should meet [{low}, {high}]; with batches they are only shown."
     return "\n".join([*lines, note])

@@ -8,7 +8,7 @@ import os
 from dpcvx.studies.paper_tables.ranges import FULL, QUICK, Ranges, Scale
 from dpcvx.studies.paper_tables.rows import LAYOUTS, Cell, Layout, Row, Section, Table, plan, table
 from dpcvx.studies.paper_tables.runs import play_all
-from dpcvx.studies.paper_tables.text import render
+from dpcvx.studies.paper_tables.text import render, table_cells
 
 __all__ = [
     "FULL",
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "paper_tables",
     "render",
+    "table_cells",
 ]
 
 

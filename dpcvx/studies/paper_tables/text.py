@@ -4,6 +4,7 @@ The paper is Agarwal and Singh, The Price of Differential Privacy for Online Lea
 """
 
 from dpcvx.experiments.exponents import Exponent
+from dpcvx.experiments.exported import Cells
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.paper_tables.rows import Cell, Row, Section, Table
 
@@ -25,37 +26,68 @@ def render(tables: tuple[Table, ...]) -> str:
     return "\n\n".join([*(_table(table) for table in tables), _LEGEND])
 
 
+def table_cells(tables: tuple[Table, ...]) -> Cells:
+    """All tables as one, for other programs: a row for each exponent of each method."""
+    header = (
+        "table",
+        "problem",
+        "method",
+        "epsilon",
+        "regrets",
+        "exponent of",
+        "fitted",
+        "lower",
+        "upper",
+        "theory",
+        "note",
+    )
+    rows: list[tuple[str, ...]] = []
+    for table in tables:
+        for section in table.sections:
+            for row in section.rows:
+                epsilon = "" if row.epsilon is None else repr(row.epsilon)
+                regrets = "; ".join(
+                    f"{name} {regret:.6g}" for name, regret in zip(table.losses, row.regrets, strict=False)
+                )
+                start = (table.title, section.problem, row.method, epsilon, regrets)
+                if row.reason:
+                    rows.append((*start, "", "", "", "", "", f"not run: {row.reason}"))
+                for name, cell in zip(table.columns, row.cells, strict=False):
+                    fit = cell.exponent
+                    numbers = ("",) * 3 if fit is None else tuple(f"{x:.6g}" for x in (fit.value, fit.lower, fit.upper))
+                    rows.append((*start, name, *numbers, cell.theory, cell.reason))
+    return header, rows
+
+
 def _table(table: Table) -> str:
     heads = [_HEADS.get(losses, losses) for losses in table.losses]
-    header = _line("", "eps", heads, list(table.columns))
-    lines = [table.title, "=" * len(table.title), header]
+    cells = ["", "eps", *heads, *table.columns]
+    columns = TextTable(
+        "<>" + ">" * len(heads) + "<" * len(table.columns),
+        (_NAME, _EPSILON, *[_NUMBER] * len(heads), *[_CELL] * len(table.columns)),
+        between=" ",
+    )
+    lines = [table.title, "=" * len(table.title), columns.line(cells)]
     for section in table.sections:
-        lines += ["", *_section(section)]
+        lines += ["", *_section(section, columns, cells)]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: Section, columns: TextTable, header: list[str]) -> list[str]:
     ranges, (previous, paper, best) = section.ranges, section.stated
     last, single = (T.bit_length() - 1 for T in (ranges.horizons[-1], ranges.single))
     sizes = f"N = {ranges.size}, eps = {ranges.epsilon:g}, T = 2^{last} (2^{single} where eps or N vary)"
     return [
         f"{section.problem}: {sizes}, {ranges.replicas} replicas; steady losses: {section.steady}",
         f"  the paper states: earlier {previous}, its own {paper}, non-private {best}",
-        *(_row(row) for row in section.rows),
+        *columns.lines_under(header, [_cells(row) for row in section.rows if not row.reason]),
+        *(f"{row.method:<{_NAME}s} not run: {row.reason}" for row in section.rows if row.reason),
     ]
 
 
-def _row(row: Row) -> str:
-    if row.reason:
-        return f"{row.method:<{_NAME}s} not run: {row.reason}"
+def _cells(row: Row) -> list[str]:
     epsilon = "-" if row.epsilon is None else f"{row.epsilon:.2g}"
-    return _line(row.method, epsilon, [_number(regret) for regret in row.regrets], [_cell(cell) for cell in row.cells])
-
-
-def _line(name: str, epsilon: str, regrets: list[str], cells: list[str]) -> str:
-    sides = "<>" + ">" * len(regrets) + "<" * len(cells)
-    widths = (_NAME, _EPSILON, *[_NUMBER] * len(regrets), *[_CELL] * len(cells))
-    return TextTable(sides, widths, between=" ").line([name, epsilon, *regrets, *cells])
+    return [row.method, epsilon, *(_number(regret) for regret in row.regrets), *(_cell(cell) for cell in row.cells)]
 
 
 def _number(regret: float) -> str:

@@ -41,9 +41,9 @@ def price_of_privacy(
 ) -> PriceOfPrivacy:
     """What privacy costs on a set of yours: regret without it, with the default, and with the noise of the paper.
 
-    Privacy is called free where it adds at most as much regret as learning costs: where the worst regret of the private
-    learner is at most twice the worst regret without privacy (measured), or where the privacy part of the proved bound
-    is at most its learning part (bounds); see `dpcvx.studies.price.free`.
+    Privacy is called free where it adds at most as much regret as learning costs and the private learner learns: where
+    its worst regret is at most twice the worst regret without privacy and 3/4 of the idle player's (measured), or where
+    the privacy part of the proved bound is at most its learning part (bounds); see `dpcvx.studies.price.free`.
 
     Args:
         X: where decisions lie.

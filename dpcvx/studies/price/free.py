@@ -1,8 +1,10 @@
-"""From which epsilon on privacy is free: it adds at most as much regret as learning costs anyway.
+"""From which epsilon on privacy is free: it adds at most as much regret as learning costs anyway, and one learns.
 
-measured   worst regret of the private learner <= twice the worst regret without privacy, over the losses tried; between
-           two epsilons that were measured the difference is interpolated, linearly in log epsilon. It says nothing
-           where twice the regret without privacy is as much as the idle player pays
+measured   worst regret of the private learner <= twice the worst regret without privacy, and <= 3/4 of what the idle
+           player pays, over the losses tried: a learner that pays about as much as one who never moves has learned
+           nothing, and what it is compared with does not make that free. Between two epsilons that were measured the
+           difference is interpolated, linearly in log epsilon. It says nothing where twice the regret without privacy
+           is as much as the idle player pays
 bounds     full information: E max <Z, x> <= the learning part of the bound, Z the noise of a prefix (by Monte Carlo)
            bandit: the smallest proved bound with noise <= twice the smallest one without
 
@@ -23,6 +25,7 @@ from dpcvx.studies.price.rows import PriceRow
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 from dpcvx.studies.thresholds import crossing, mean_maximum
 
+LEARNED = 0.75  # of what the idle player pays: who pays less has learned
 SEARCHED = (1e-4, 1e4)  # epsilons between which bounds are compared
 
 
@@ -67,7 +70,8 @@ def measured_threshold(rows: Iterable[PriceRow], setting: str, horizon: int) -> 
     """From the rows of one setting and horizon."""
     own = [row for row in rows if (row.setting, row.horizon) == (setting, horizon)]
     (alone,) = (row for row in own if row.role == WITHOUT)
-    allowed = alone.regret + max(alone.regret, 0.0)
+    twice = alone.regret + max(alone.regret, 0.0)
+    allowed = min(twice, LEARNED * alone.idle)
     excess = sorted((row.epsilon or 0.0, row.regret - allowed) for row in own if row.role == PRIVATE)
     found = 0.0
     for (below, too_much), (above, spare) in zip(excess, [*excess[1:], (math.inf, 0.0)], strict=True):
@@ -75,7 +79,7 @@ def measured_threshold(rows: Iterable[PriceRow], setting: str, horizon: int) -> 
             found = math.inf
         elif too_much > 0 >= spare:
             found = below * (above / below) ** (too_much / (too_much - spare))
-    return Threshold(setting, horizon, found, (excess[0][0], excess[-1][0]), "measured", allowed >= alone.idle)
+    return Threshold(setting, horizon, found, (excess[0][0], excess[-1][0]), "measured", twice >= alone.idle)
 
 
 def bound_threshold(

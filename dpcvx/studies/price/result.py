@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpcvx import markup
-from dpcvx.experiments.axes import axes_or_new
+from dpcvx.experiments.axes import axes_or_new, plain_ticks
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.price.contenders import PAPER, PRIVATE, WHOLE, WITHOUT
-from dpcvx.studies.price.free import Threshold
+from dpcvx.studies.price.free import LEARNED, Threshold
 from dpcvx.studies.price.rows import PriceRow
 
 _HEADER = (
@@ -28,11 +28,11 @@ _HEADER = (
     "bound",
     "worst on",
 )
-_BESIDE = {PAPER: ("paper's", "bound", "gives"), WHOLE: (WHOLE, "bound")}
+_BESIDE = {PAPER: ("paper's", "its bound", "its epsilon"), WHOLE: (WHOLE, "its bound")}
 LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
-    "regret; gives: the epsilon that the paper's noise really gives; whole round: the same learner where nothing is "
+    "regret; its epsilon: what the paper's noise really gives; whole round: the same learner where nothing is "
     "said of what one person can change, so that it protects all of a loss."
 )
 
@@ -98,13 +98,29 @@ class PriceOfPrivacy:
                 "There is nothing to learn: all decisions cost the same under every loss. Privacy costs nothing at any "
                 "epsilon."
             )
-        lines = ["Privacy is called free where it adds at most as much regret as learning costs."]
+        lines = [
+            "Privacy is called free where it adds at most as much regret as learning costs, and the private learner "
+            "pays at most three quarters of what the idle player does."
+        ]
         for setting in self.settings:
             own = [one for one in self.thresholds if one.setting == setting]
             last = max((one for one in own if one.source == "measured"), key=lambda one: one.horizon)
             shown = [last, *(one for one in own if one.source == "bounds")]
             lines += [f"{setting.capitalize()}, {one.spoken(beyond=one.horizon > last.horizon)}" for one in shown]
+            lines += self._unlearned(setting, last.horizon)
         return "\n".join([*lines, *self._correction()])
+
+    def _unlearned(self, setting: str, horizon: int) -> Iterator[str]:
+        """At which epsilons the private learner did not learn."""
+        own = [row for row in self.rows if (row.setting, row.role, row.horizon) == (setting, PRIVATE, horizon)]
+        found = [row for row in own if row.idle > 0 and row.regret > LEARNED * row.idle]
+        if found:
+            names = ", ".join(f"{row.epsilon:g}" for row in found)
+            paid = " to ".join(dict.fromkeys(f"{row.regret / row.idle:.0%}" for row in (found[-1], found[0])))
+            yield (
+                f"{setting.capitalize()}, T = {horizon}: at epsilon {names} the private learner learned little: it "
+                f"pays {paid} of what the idle player does. More rounds or a larger epsilon would help."
+            )
 
     def _correction(self) -> Iterator[str]:
         excess = [(row.given_epsilon or 0.0) / row.epsilon for row in self.rows if row.role == PAPER and row.epsilon]
@@ -149,7 +165,8 @@ class PriceOfPrivacy:
             lines = self.table(setting)
             text = TextTable.fitting(lines, ">" * len(lines[0])).lines(lines)
             blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
-        return "\n\n".join([*blocks, _wrapped(LEGEND), self.recommendation])
+        told = "\n".join(_wrapped(line) for line in self.recommendation.splitlines())
+        return "\n\n".join([*blocks, _wrapped(LEGEND), told])
 
     def _repr_html_(self) -> str:
         tables = []
@@ -192,6 +209,7 @@ class PriceOfPrivacy:
         ax.set_xticks([], minor=True)
         if alone.idle > 0 and min(row.regret for row in own) > 0:
             ax.set_yscale("log", nonpositive="clip")
+            plain_ticks(ax.yaxis)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False)
         return ax
 

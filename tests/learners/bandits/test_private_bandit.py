@@ -139,6 +139,7 @@ def test_wrong_feedback_raises_and_changes_nothing(bad, batch):
 # batches
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 @pytest.mark.parametrize(("batch", "horizon", "told"), [(1, 5, 4), (3, 9, 2), (3, 10, 3), (4, 3, 0), (10, 20, 1)])
 def test_an_action_is_held_for_a_batch_and_its_clipped_mean_is_told_once(batch, horizon, told):
     """Nothing is released after the last round, nor of a batch that does not end."""
@@ -215,6 +216,7 @@ def test_mean_regret_is_below_the_bound_where_it_says_something(noise):
 # extremes and certificates
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 @pytest.mark.parametrize("epsilon", [1e-6, 100.0])
 @pytest.mark.parametrize("horizon", [1, 7])
 @pytest.mark.parametrize("seed", [None, 1])

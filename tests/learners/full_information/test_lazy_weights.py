@@ -187,6 +187,7 @@ def test_the_learner_keeps_the_protocol(delta):
     check_learner(lambda seed: learner(delta=delta, seed=seed))
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 def test_secure_play_learns_and_stays_on_vertices():
     X = ds.capped_simplex(5, 2)
     playing = LazyWeights(X, box_losses(5, 0.0, 1.0), 600, 100.0)

@@ -1,0 +1,154 @@
+"""The command line in real terminals: narrow ones, ASCII ones, pipes, and Ctrl-C in the middle."""
+
+import io
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dpcvx.cli import main
+from dpcvx.commands.terminal import speak_any_language
+from dpcvx.experiments.text_table import TextTable, window
+
+SLEEPING = """
+import time
+import dpcvx
+
+def task(seed, level):
+    time.sleep(0.2 if level < 2 else 60)
+    return {"value": level}
+
+sweep = dpcvx.Sweep(task, {"level": [0, 1, 2, 3, 4, 5]}, 1)
+"""
+
+
+def test_signs_that_a_terminal_lacks_are_written_in_letters():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
+    speak_any_language(stream)
+    stream.write("3 ± 1, x ≥ 2, ∞")
+    assert raw.getvalue() == b"3 +- 1, x >= 2, ?"
+
+
+def test_without_that_an_ascii_terminal_fails():
+    with pytest.raises(UnicodeEncodeError):
+        io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True).write("±")
+
+
+@pytest.mark.slow
+def test_price_survives_an_ascii_locale(tmp_path):
+    words = ["price", "cube:1", "--epsilon", "1", "--horizon", "8", "--replicas", "2", "--workers", "1"]
+    finished = subprocess.run(
+        [sys.executable, "-m", "dpcvx", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert b"+-" in finished.stdout and finished.stdout.isascii()
+
+
+ROWS = [("name", "alpha", "beta", "gamma"), ("first", "1", "22", "333"), ("second", "4444", "5", "6")]
+
+
+def test_a_narrow_window_shows_columns_below_each_other_with_their_names():
+    table = TextTable.fitting(ROWS, "<>>>")
+    assert len(table.lines(ROWS)) == 3
+    with window(18):
+        lines = table.lines(ROWS)
+    assert max(map(len, lines)) <= 18
+    blocks = "\n".join(lines).split("\n\n")
+    assert len(blocks) == 3 and all(block.startswith("name") and "second" in block for block in blocks)
+    shown = {word for line in lines for word in line.split()}
+    assert shown == {word for row in ROWS for word in row}
+    with window(200):
+        assert table.lines(ROWS) == [table.line(row) for row in ROWS]
+
+
+def test_a_header_above_is_repeated_only_where_columns_are_split():
+    table = TextTable.fitting(ROWS, "<>>>")
+    assert table.lines_under(ROWS[0], ROWS[1:]) == table.lines(ROWS)[1:]
+    with window(18):
+        assert table.lines_under(ROWS[0], ROWS[1:])[0].startswith("name")
+
+
+def test_counters_fit_forty_columns(capsys, monkeypatch):
+    monkeypatch.setattr("dpcvx.cli.columns_of", lambda stream: 40)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert main(["counters", "--horizon", "64"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) <= 60  # the name of a counter and one column
+    assert sum(line.strip().startswith("counter") for line in lines) > 1
+
+
+def test_an_interruption_tells_of_what_is_kept_only_where_something_is(tmp_path, capsys, monkeypatch):
+    (tmp_path / "mine.py").write_text(SLEEPING)
+
+    def interrupted(self, folder, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpcvx.experiments.sweep.task.Sweep.run", interrupted)
+    words = ["sweep", str(tmp_path / "mine.py"), "--output", str(tmp_path / "s")]
+    assert main(words) == 130
+    assert capsys.readouterr().err.strip() == "Interrupted."
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / f"level=1-{'0' * 16}.csv").touch()
+    assert main(words) == 130
+    assert "what was finished is kept in" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX systems is needed")
+def test_control_c_in_a_terminal_ends_a_sweep_without_tracebacks(tmp_path):
+    """A real terminal of 40 columns: Ctrl-C reaches the command and its workers at once."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    (tmp_path / "mine.py").write_text(SLEEPING)
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(
+            sys.executable,
+            [
+                sys.executable,
+                "-m",
+                "dpcvx",
+                "sweep",
+                str(tmp_path / "mine.py"),
+                "--output",
+                str(tmp_path / "s"),
+                "--workers",
+                "2",
+            ],
+        )
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    seen = b""
+    until = time.monotonic() + 150
+    pressed = False
+    while time.monotonic() < until:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                more = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not more:
+                break
+            seen += more
+        if not pressed and len(list((tmp_path / "s").glob("*.csv"))) >= 2:
+            os.write(terminal, b"\x03")
+            pressed = True
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    text = seen.decode()
+    assert pressed and os.waitstatus_to_exitcode(status) == 130, text
+    assert "Traceback" not in text and "KeyboardInterrupt" not in text
+    assert "what was finished is kept in" in text
+    bars = [re.sub(r"\x1b\[K|\^C", "", part) for part in re.split(r"[\r\n]", text) if part.startswith("[")]
+    assert bars and max(map(len, bars)) <= 40
