@@ -7,6 +7,7 @@ import numpy as np
 
 from dpcvx.arrays import Array
 
+_DAYS = 400  # that are looked at
 _SLIP = 1e-9  # relative difference of times that is none
 
 
@@ -35,7 +36,7 @@ class Excluded:
         of: how many there are on such ways.
         best: the least usual time of any route, which that of the best fixed route is.
         kept: the least usual time of a route in the set.
-        days: days of times that were given; 0 where only usual times were.
+        days: days of times that were looked at: those given, of very many some; 0 where only usual times were given.
         missed: the share of these days on which no route of the set is as fast as the fastest.
         slower: the mean over the days of the time of the fastest in the set, relative to that of the fastest.
         notes: what was assumed.
@@ -88,6 +89,7 @@ def measure(
     found = Excluded(*counts, best(usual), kept(usual), notes=notes)
     if days is None:
         return found
+    days = days[np.unique(np.linspace(0, len(days) - 1, _DAYS).astype(int))]
     ratios = np.array([_ratio(kept(day), best(day)) for day in days])
     missed, slower = float((ratios > 1 + _SLIP).mean()), float(ratios.mean())
     return replace(found, days=len(days), missed=missed, slower=slower)

@@ -298,7 +298,7 @@ def _most(graph: Graph, capacity: Array) -> float:
         A_eq=flow[inner] if len(inner) else None,
         b_eq=np.zeros(len(inner)) if len(inner) else None,
     )
-    return float(-found.fun)
+    return abs(float(found.fun))
 
 
 def _times(network: Network, times: Any) -> tuple[Array, Array | None]:

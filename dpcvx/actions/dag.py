@@ -3,6 +3,7 @@
 Nodes on paths are numbered in topological order, so that every edge leads to a larger number, and edges by their tails.
 """
 
+import itertools
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from scipy.sparse import csgraph
 from dpcvx.arrays import Array, Bools
 
 _WHOLE = 2**60  # units of mass into which a flow of 1 is cut
+_SAME = 2**14  # of these, a distance that rounding makes
 
 
 class Decomposition(NamedTuple):
@@ -26,6 +28,21 @@ class Decomposition(NamedTuple):
 
     weights: Array
     paths: sparse.csr_array
+
+
+class Level(NamedTuple):
+    """Nodes that no edge joins, numbered one after the other, and the edges out of them.
+
+    Attributes:
+        nodes, edges: which they are.
+        starts: where the edges of each node begin among these.
+        owners: the node of each edge among these.
+    """
+
+    nodes: slice
+    edges: slice
+    starts: Array
+    owners: Array
 
 
 class Dag:
@@ -42,6 +59,7 @@ class Dag:
         nodes: number of nodes on paths; the last one is the target.
         first: where the edges out of each node begin in `live`, (nodes + 1,).
         order: the given numbers of the nodes on paths.
+        levels: nodes with as many edges from the source on the longest way, which follow each other; the source first.
 
     Raises:
         ValueError: where no path joins the two nodes, or some path has no end.
@@ -53,7 +71,7 @@ class Dag:
         on = between(tails, heads, source, target)
         if not on.any():
             raise ValueError(f"No path joins the nodes {source} and {target}.")
-        self.order = _topological(tails[on], heads[on], source)
+        self.order, levels = _topological(tails[on], heads[on], source)
         place = np.full(1 + int(max(tails.max(), heads.max())), -1)
         place[self.order] = np.arange(len(self.order))
         self.nodes = len(self.order)
@@ -61,6 +79,13 @@ class Dag:
         self.live = live[np.argsort(place[tails[live]], kind="stable")]
         self.tails, self.heads = place[tails[self.live]], place[heads[self.live]]
         self.first = np.searchsorted(self.tails, np.arange(self.nodes + 1))
+        self.levels = tuple(self._level(begin, end) for begin, end in itertools.pairwise(levels))
+
+    def _level(self, begin: int, end: int) -> "Level":
+        """The nodes begin, ..., end - 1 with their edges."""
+        first, last = int(self.first[begin]), int(self.first[end])
+        owners = self.tails[first:last] - begin
+        return Level(slice(begin, end), slice(first, last), self.first[begin:end] - first, owners)
 
     @cached_property
     def _lists(self) -> tuple[list[tuple[int, int, int]], list[int], list[int]]:
@@ -141,6 +166,24 @@ class Dag:
         row, column = np.concatenate(rows), np.concatenate(columns)
         return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(count, self.size))
 
+    def spread_flow(self) -> Array:
+        """A unit flow on the live edges, positive on all: the mean of one path through each of them."""
+        tails, heads = self.tails.tolist(), self.heads.tolist()
+        came, goes = [-1] * self.nodes, [-1] * self.nodes  # an edge into and out of each node
+        for e, (tail, head) in enumerate(zip(tails, heads, strict=True)):
+            came[head] = e
+            goes[tail] = e
+        flow = [1] * len(tails)
+        before = np.bincount(self.tails, minlength=self.nodes).tolist()  # paths that have yet to come to a node
+        after = np.bincount(self.heads, minlength=self.nodes).tolist()  # paths that have yet to go on from it
+        for v in range(self.nodes - 1, 0, -1):
+            flow[came[v]] += before[v]
+            before[tails[came[v]]] += before[v]
+        for v in range(self.nodes - 1):
+            flow[goes[v]] += after[v]
+            after[heads[goes[v]]] += after[v]
+        return np.array(flow) / len(tails)
+
     def indicator(self, edges: list[int]) -> Array:
         """The vector with a one at each edge."""
         path = np.zeros(self.size)
@@ -174,15 +217,17 @@ class Dag:
                 lows[heads[begin + e]].append(a)
                 highs[heads[begin + e]].append(b)
         edge, begun, ended = np.concatenate(edges), np.concatenate(begins), np.concatenate(ends)
-        marks = np.unique(begun)
-        since, until = np.searchsorted(marks, begun), np.searchsorted(marks, ended)
+        marks = np.unique(np.append(begun, _WHOLE))
+        group = np.cumsum(np.append(0, np.diff(marks) > _SAME))  # a cut that is made anew falls beside the old one
+        since, until = (group[np.searchsorted(marks, ends)] for ends in (begun, ended))
+        marks = np.append(marks[np.flatnonzero(np.append(True, np.diff(group)))][:-1], _WHOLE)
         lengths = until - since
         column = np.repeat(self.live[edge].astype(np.int32), lengths)
         offset = np.repeat(np.cumsum(lengths) - lengths, lengths)
         row = (np.arange(len(column)) - offset + np.repeat(since, lengths)).astype(np.int32)
         ones = np.ones(len(column), dtype=np.int8)
-        weights = np.diff(np.append(marks, _WHOLE)) / _WHOLE
-        return Decomposition(weights, sparse.csr_array((ones, (row, column)), shape=(len(marks), self.size)))
+        weights = np.diff(marks) / _WHOLE
+        return Decomposition(weights, sparse.csr_array((ones, (row, column)), shape=(len(weights), self.size)))
 
 
 def between(tails: Array, heads: Array, source: int, target: int) -> Bools:
@@ -197,16 +242,17 @@ def between(tails: Array, heads: Array, source: int, target: int) -> Bools:
     return found
 
 
-def _topological(tails: Array, heads: Array, source: int) -> Array:
-    """The nodes, each after all from which edges lead to it, by their depth."""
+def _topological(tails: Array, heads: Array, source: int) -> tuple[Array, list[int]]:
+    """The nodes, by the edges on the longest way from the source, and where nodes with more of them begin."""
     by_tail = np.argsort(tails, kind="stable")
     nodes = 1 + int(max(tails.max(), heads.max()))
     first = np.searchsorted(tails[by_tail], np.arange(nodes + 1)).tolist()
     onward = heads[by_tail].tolist()
     waiting = np.bincount(heads, minlength=nodes).tolist()
-    layer, order = [source], []
+    layer, order, begins = [] if waiting[source] else [source], [], [0]
     while layer:
         order += layer
+        begins.append(len(order))
         following = []
         for v in layer:
             for w in onward[first[v] : first[v + 1]]:
@@ -216,7 +262,7 @@ def _topological(tails: Array, heads: Array, source: int) -> Array:
         layer = sorted(following)
     if len(order) < len(np.unique(np.concatenate([tails, heads]))):
         raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
-    return np.array(order)
+    return np.array(order), begins
 
 
 def _joined(low: Array, high: Array) -> tuple[Array, Array]:

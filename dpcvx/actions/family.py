@@ -47,8 +47,8 @@ class Exploration:
         moment: Sigma = E_mu[aa'], (N, N); None where the family does without.
         reach: an upper bound of max a'Sigma^+ a over the actions.
         mean: E_mu[a], (N,).
-        weights: probabilities of the actions of a list; None where mu is uniform.
-        points: the actions that have these probabilities, one a row, where the family itself lists none.
+        weights: probabilities of the actions of a list; None where mu is uniform, or has steps.
+        steps: of paths, the probability of each edge on paths at its tail; None where mu is uniform.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Exploration:
     reach: float
     mean: Array
     weights: Array | None = None
-    points: Array | None = None
+    steps: Array | None = None
 
 
 class ActionFamily(ABC):
@@ -98,6 +98,10 @@ class ActionFamily(ABC):
     @abstractmethod
     def log_partition(self, covector: Array) -> Array:
         """ln of the sum of exp(-<covector, a>) over all actions, (...)."""
+
+    def log_partition_and_mean(self, covector: Array) -> tuple[Array, Array]:
+        """`log_partition` and `mean` at once, for families where both come from one computation."""
+        return self.log_partition(covector), self.mean(covector)
 
     @abstractmethod
     def ends(self, covector: Array) -> tuple[Array, Array]:

@@ -6,29 +6,28 @@ probability to come from u to v,
 
     E a_e = R(source, tail e) t_e,    E a_e a_f = E a_e R(head e, tail f) t_f    for e before f.
 
-Exploration is a design on a few paths. Its reach, max a'Sa for S = Sigma^+, is bounded without listing paths: with k_e
-the largest sum of S_ef over the edges f of a path through e, a'Sa is at most the sum of k_e over the edges of a, and
-the largest of those sums belongs to a longest path.
+Exploration is such a chain too. Its reach, max a'Sa for S = Sigma^+, is bounded without listing paths: with k_e the
+largest sum of S_ef over the edges f of a path through e, a'Sa is at most the sum of k_e over the edges of a, and the
+largest of those sums belongs to a longest path.
 """
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import null_space
+from scipy.sparse.linalg import splu
 
+from dpcvx.actions.dag import Dag
 from dpcvx.actions.family import ActionFamily, Exploration, Mixing
-from dpcvx.actions.optimal_design import optimal_design
-from dpcvx.actions.weights import drawn
 from dpcvx.arrays import Array
 
-_ROUNDS = 8  # of looking for paths that a design reaches too far
-_TOLERANCE = 0.05  # of a design; the bound of its reach is less sharp than that
-_STARTS = 20  # random paths for each dimension, from which such paths are looked for
-_CLIMB = 30  # steps from each
+_NEWTON = 100  # steps to the center
+_CENTRAL = 1e-9  # decrement at which it is found
 _SPREAD = 1e8  # largest ratio of the eigenvalues of a second moment
+_DENSE = 2000  # edges on paths, up to which matrices of all pairs of them are made
 _OUTWARD = 1 + 1e-6  # of a reach, against rounding at that ratio
 
 
@@ -46,35 +45,58 @@ class Paths(ActionFamily):
     level = True  # the edges out of the source add up to 1
 
     def __init__(self, tails: Array, heads: Array, source: int, target: int) -> None:
-        self.size = len(tails)
-        order = _order(tails, heads, source, target)  # of the nodes on paths: source first, target last
-        place = np.full(1 + max(tails.max(), heads.max()), -1)
-        place[order] = np.arange(len(order))
-        self._live = np.flatnonzero((place[tails] >= 0) & (place[heads] >= 0))  # edges on paths
-        self._tails, self._heads = place[tails[self._live]], place[heads[self._live]]
-        self._nodes = len(order)
-        self._out = [np.flatnonzero(self._tails == v) for v in range(self._nodes)]
-        self._in = [np.flatnonzero(self._heads == v) for v in range(self._nodes)]
+        self.dag = Dag(tails, heads, source, target)
+        self.size = self.dag.size
+        self._live, self._tails, self._heads = self.dag.live, self.dag.tails, self.dag.heads
+        self._nodes = self.dag.nodes
+        self.rank = len(self._live) - self._nodes + 2  # what comes in goes out, at every node but the ends
         self._count = self._counted()
         self.log_count = math.log(self._count)
-        flow = np.zeros((self._nodes, len(self._live)))
-        flow[self._tails, np.arange(len(self._live))] += 1
-        flow[self._heads, np.arange(len(self._live))] -= 1
-        inner = flow[1:-1]  # what comes in goes out: the span of the paths
-        self._span = null_space(inner) if len(inner) else np.eye(len(self._live))
-        self.rank = self._span.shape[1]
+
+    @cached_property
+    def _arrivals(self) -> list[tuple[Array, Array]]:
+        """For the nodes of each level but the first, the edges into them, and where those of each node begin."""
+        by_head = np.argsort(self._heads, kind="stable")
+        first = np.searchsorted(self._heads[by_head], np.arange(self._nodes + 1))
+        return [
+            (by_head[first[level.nodes.start] : first[level.nodes.stop]], first[level.nodes] - first[level.nodes.start])
+            for level in self.dag.levels[1:]
+        ]
+
+    @cached_property
+    def _span(self) -> Array:
+        """An orthonormal basis of the span of the paths, (edges on paths, rank)."""
+        self._require_few()
+        edges = len(self._live)
+        flow = np.zeros((self._nodes, edges))
+        flow[self._tails, np.arange(edges)] += 1
+        flow[self._heads, np.arange(edges)] -= 1
+        inner = flow[1:-1]
+        return null_space(inner) if len(inner) else np.eye(edges)
+
+    def _require_few(self) -> None:
+        """Refuse matrices of all pairs of very many edges.
+
+        Raises:
+            ValueError: with the number of edges.
+        """
+        if self.size > _DENSE:
+            raise ValueError(
+                f"Exponential weights over paths estimate losses by matrices of all pairs of edges, up to {_DENSE} "
+                f"edges; here there are {self.size}. Play points of the flow instead: SCRiBLe does."
+            )
 
     def _counted(self) -> int:
         ways = [0] * (self._nodes - 1) + [1]
-        for v in reversed(range(self._nodes - 1)):
-            ways[v] = sum(ways[head] for head in self._heads[self._out[v]])
+        for tail, head in zip(self._tails[::-1].tolist(), self._heads[::-1].tolist(), strict=True):
+            ways[tail] += ways[head]
         return ways[0]
 
     def listed(self) -> Array:
         """All paths, one a row."""
         ways: list[list[tuple[int, ...]]] = [[] for _ in range(self._nodes - 1)] + [[()]]
-        for v in reversed(range(self._nodes - 1)):
-            ways[v] = [(int(e), *rest) for e in self._out[v] for rest in ways[self._heads[e]]]
+        for e, (tail, head) in reversed(list(enumerate(zip(self._tails, self._heads, strict=True)))):
+            ways[tail] = [(e, *rest) for rest in ways[head]] + ways[tail]
         rows = np.zeros((self._count, len(self._live)))
         for row, way in zip(rows, ways[0], strict=True):
             row[list(way)] = 1.0
@@ -82,135 +104,178 @@ class Paths(ActionFamily):
 
     def _wide(self, vectors: Array) -> Array:
         """Vectors over the edges on paths with zeros for the other edges."""
-        if len(self._live) == self.size:
-            return vectors
         wide = np.zeros((*vectors.shape[:-1], self.size))
         wide[..., self._live] = vectors
         return wide
 
     # the distribution
 
-    def _steps(self, covector: Array) -> Array:
-        """t: the probability of each edge at its tail."""
-        return self._pushed(covector)[0]
-
     def _pushed(self, covector: Array) -> tuple[Array, Array]:
-        """t, and -ln of the weight of all paths."""
+        """t, the probability of each edge at its tail, and -ln of the weight of all paths."""
         costs = covector[..., self._live]
         ahead, steps = np.zeros((*costs.shape[:-1], self._nodes)), np.zeros(costs.shape)
-        for v in reversed(range(self._nodes - 1)):
-            edges = self._out[v]
+        for nodes, edges, starts, owners in reversed(self.dag.levels[:-1]):
             scores = costs[..., edges] + ahead[..., self._heads[edges]]
-            least = scores.min(axis=-1, keepdims=True)
-            weights = np.exp(least - scores)
-            total = weights.sum(axis=-1, keepdims=True)
-            steps[..., edges] = weights / total
-            ahead[..., v] = (least - np.log(total))[..., 0]
+            least = np.minimum.reduceat(scores, starts, axis=-1)
+            weights = np.exp(least[..., owners] - scores)
+            total = np.add.reduceat(weights, starts, axis=-1)
+            steps[..., edges] = weights / total[..., owners]
+            ahead[..., nodes] = least - np.log(total)
         return steps, ahead[..., 0]
 
     def log_partition(self, covector: Array) -> Array:
         return np.asarray(-self._pushed(covector)[1])
 
+    def log_partition_and_mean(self, covector: Array) -> tuple[Array, Array]:
+        steps, free = self._pushed(covector)
+        return np.asarray(-free), self._wide(self._flow(steps))
+
     def ends(self, covector: Array) -> tuple[Array, Array]:
-        gains = covector[..., self._live].reshape(-1, len(self._live))
-        low, high = (sign * self._ahead(sign * gains)[:, 0].reshape(covector.shape[:-1]) for sign in (-1, 1))
+        gains = covector[..., self._live]
+        low, high = (sign * self._ahead(sign * gains)[..., 0] for sign in (-1, 1))
         return low, high
 
     def sample(self, covector: Array, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
-        steps = self._steps(covector)
-        steps = np.broadcast_to(steps, (*shape, *steps.shape))
+        steps = self._pushed(covector)[0]
+        return self._wide(self._drawn(np.broadcast_to(steps, (*shape, *steps.shape)), rng))
 
-        def onward(v: int) -> Array:
-            edges = self._out[v]
-            return np.asarray(np.eye(len(edges))[drawn(steps[..., edges], rng)])
-
-        return self._wide(self._flow(steps.shape, onward))
+    def _drawn(self, steps: Array, rng: np.random.Generator) -> Array:
+        """Random paths over the edges on paths that take an edge from its tail with probability `steps`."""
+        coins = rng.random((*steps.shape[:-1], self._nodes))
+        chosen = np.zeros(steps.shape)
+        for nodes, edges, starts, owners in self.dag.levels[:-1]:
+            ends = np.cumsum(steps[..., edges], axis=-1)
+            before = ends - steps[..., edges]
+            begin = before[..., starts]
+            stop = np.append(starts[1:], len(owners)) - 1
+            spot = (begin + coins[..., nodes] * (ends[..., stop] - begin))[..., owners]
+            before[..., starts], ends[..., stop] = -np.inf, np.inf
+            before[..., 1:] = np.where(np.diff(owners) == 0, ends[..., :-1], -np.inf)
+            chosen[..., edges] = (before <= spot) & (spot < ends)
+        return self._flow(chosen)
 
     def mean(self, covector: Array) -> Array:
-        steps = self._steps(covector)
-        return self._wide(self._flow(steps.shape, lambda v: steps[..., self._out[v]]))
+        return self._wide(self._flow(self._pushed(covector)[0]))
 
-    def _flow(self, shape: tuple[int, ...], onward: Callable[[int], Array]) -> Array:
-        """The unit flow that is split at node v by the shares onward(v)."""
-        flow = np.zeros(shape)
-        for v in range(self._nodes - 1):
-            coming = flow[..., self._in[v]].sum(axis=-1, keepdims=True) if v else 1.0
-            flow[..., self._out[v]] = coming * onward(v)
+    def _flow(self, shares: Array) -> Array:
+        """The unit flow that each node splits among its edges by these shares."""
+        flow = np.zeros(shares.shape)
+        flow[..., self.dag.levels[0].edges] = shares[..., self.dag.levels[0].edges]
+        for level, (into, starts) in zip(self.dag.levels[1:-1], self._arrivals, strict=False):
+            coming = np.add.reduceat(flow[..., into], starts, axis=-1)
+            flow[..., level.edges] = coming[..., level.owners] * shares[..., level.edges]
         return flow
 
     def second_moment(self, covector: Array) -> Array:
-        steps = self._steps(covector)
+        both = self._moment(self._pushed(covector)[0])
+        wide = np.zeros((*both.shape[:-2], self.size, self.size))
+        wide[..., self._live[:, None], self._live] = both
+        return wide
+
+    def _moment(self, steps: Array) -> Array:
+        """E aa' of the chain with these probabilities, over the edges on paths."""
+        self._require_few()
         comes = np.zeros((*steps.shape[:-1], self._nodes, self._nodes))  # R
-        comes[..., -1, -1] = 1.0
-        for v in reversed(range(self._nodes - 1)):
-            edges = self._out[v]
-            comes[..., v, :] = (steps[..., edges, None] * comes[..., self._heads[edges], :]).sum(axis=-2)
-            comes[..., v, v] = 1.0
+        every = np.arange(self._nodes)
+        for nodes, edges, starts, _ in reversed(self.dag.levels[:-1]):
+            onward = steps[..., edges, None] * comes[..., self._heads[edges], :]
+            onward[..., np.arange(onward.shape[-2]), self._heads[edges]] += steps[..., edges]
+            comes[..., nodes, :] = np.add.reduceat(onward, starts, axis=-2)
+        comes[..., every, every] = 1.0
         mean = comes[..., 0, self._tails] * steps
         later = comes[..., self._heads[:, None], self._tails] * (mean[..., :, None] * steps[..., None, :])
-        both = later + np.swapaxes(later, -1, -2) + mean[..., None] * np.eye(len(self._live))
-        return np.swapaxes(self._wide(np.swapaxes(self._wide(both), -1, -2)), -1, -2)
+        both = later + np.swapaxes(later, -1, -2)
+        edge = np.arange(len(self._live))
+        both[..., edge, edge] += mean
+        return np.asarray(both)
 
     def play(
         self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        if exploration.points is None:
-            return super().play(covector, mixing, exploration, rng)
-        assert exploration.weights is not None
         explores = rng.random(covector.shape[:-1]) < mixing
-        mu = np.broadcast_to(exploration.weights, (*explores.shape, len(exploration.points)))
-        action = np.where(explores[..., None], exploration.points[drawn(mu, rng)], self.sample(covector, rng))
-        return action, self.measure(covector, mixing, exploration, action)
+        steps = self._pushed(covector)[0]
+        explored = self._even if exploration.steps is None else exploration.steps
+        action = self._drawn(np.where(explores[..., None], explored, steps), rng)
+        return self._wide(action), self._measured(steps, mixing, exploration, action)
+
+    @cached_property
+    def _even(self) -> Array:
+        """t where all paths have the same probability."""
+        return self._pushed(np.zeros(self.size))[0]
 
     def measure(self, covector: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
-        P = self._mixed_moment(covector, mixing, exploration)
-        inside = self._span.T @ P[..., self._live[:, None], self._live] @ self._span
-        along = np.linalg.solve(inside, (action[..., self._live] @ self._span)[..., None])[..., 0]
+        return self._measured(self._pushed(covector)[0], mixing, exploration, action[..., self._live])
+
+    def _measured(self, steps: Array, mixing: Mixing, exploration: Exploration, action: Array) -> Array:
+        """P^+ a for actions over the edges on paths."""
+        assert exploration.moment is not None
+        share = np.asarray(mixing)[..., None, None]
+        explored = exploration.moment[self._live[:, None], self._live]
+        P = (1 - share) * self._moment(steps) + share * explored
+        inside = self._span.T @ P @ self._span
+        along = np.linalg.solve(inside, (action @ self._span)[..., None])[..., 0]
         return self._wide(along @ self._span.T)
 
     # exploration
 
     def exploration(self, wanted: Any) -> Exploration:
         if isinstance(wanted, str) and wanted == "uniform":
+            reach = self._reach(self._inverse(self._moment(self._even)))
             moment = self.second_moment(np.zeros(self.size))
-            reach = self._reach(self._inverse(moment[self._live[:, None], self._live]))
             return Exploration("uniform", moment, reach, self.mean(np.zeros(self.size)))
         return super().exploration(wanted)
 
     @cached_property
     def design(self) -> Exploration:
-        """An optimal design on some paths, to which are added those that it reaches too far."""
-        rng = np.random.default_rng(0)
-        paths = self._random(rng)
-        for _ in range(_ROUNDS):
-            left, _, _ = np.linalg.svd(paths @ self._span, full_matrices=False)
-            weights = optimal_design(left * math.sqrt(len(paths)), _TOLERANCE)
-            paths, weights = paths[weights > 0], weights[weights > 0]
-            moment = (paths.T * weights) @ paths
-            S, chosen = self._inverse(moment), paths
-            far = self._climbed(S, np.concatenate([paths, self._random(rng)]))
-            far = far[((far @ S) * far).sum(axis=1) > self.rank * (1 + 2 * _TOLERANCE)]
-            if not len(far):
-                break
-            paths = np.unique(np.concatenate([paths, far]), axis=0)
-        wide = self._wide(chosen)
-        return Exploration("design", (wide.T * weights) @ wide, self._reach(S), weights @ wide, weights, wide)
+        """The chain whose mean is the analytic center of the flows, edges in series counted once.
 
-    def _random(self, rng: np.random.Generator) -> Array:
-        """Some paths that span all of them."""
-        paths = np.zeros((0, len(self._live)))
-        while np.linalg.matrix_rank(paths @ self._span) < self.rank:
-            more = self._longest(rng.standard_normal((_STARTS * self.rank, len(self._live))))
-            paths = np.unique(np.concatenate([paths, more]), axis=0)
-        return paths
+        No list of paths is needed, and it reaches about as far as optimal designs on many listed paths do.
+        """
+        flow = self._central_flow()
+        steps = flow / self._through(flow)[self._tails]
+        moment = self._moment(steps)
+        reach = self._reach(self._inverse(moment))
+        wide = np.zeros((self.size, self.size))
+        wide[self._live[:, None], self._live] = moment
+        return Exploration("design", wide, reach, self._wide(self._flow(steps)), steps=steps)
 
-    def _climbed(self, S: Array, paths: Array) -> Array:
-        """Local maxima of a'Sa: it is convex, so the best path for its gradient at a path is at least as good."""
-        for _ in range(_CLIMB):
-            before, paths = paths, np.unique(self._longest(paths @ S), axis=0)
-            if np.array_equal(before, paths):
+    def _through(self, flow: Array) -> Array:
+        """What leaves each node."""
+        return np.bincount(self._tails, flow, minlength=self._nodes)
+
+    def _central_flow(self) -> Array:
+        """argmin -sum w_e ln x_e over unit flows, by Newton's method; w is 1 over the number of edges in series.
+
+        With W = diag(x^2/w) and B the conservation of flow, a step is -W (g - B'y) where B W B' y = B W g.
+        """
+        edges = np.arange(len(self._live))
+        shape = (self._nodes, len(edges))
+        out, into = (
+            sparse.csr_array((np.ones(len(edges)), (ends, edges)), shape) for ends in (self._tails, self._heads)
+        )
+        B = sparse.csr_array(out - into)[:-1]
+        flow, weights = self.dag.spread_flow(), self._series_weights()
+        for _ in range(_NEWTON):
+            W, gradient = flow**2 / weights, -weights / flow
+            scaled = B.multiply(W)
+            y = splu(sparse.csc_matrix(scaled @ B.T)).solve(scaled @ gradient)
+            step = -W * (gradient - B.T @ y)
+            decrement = float(np.sqrt((step**2 / W).sum()))
+            if decrement < _CENTRAL:
                 break
-        return paths
+            farthest = float(np.max(-step / flow))
+            flow = flow + min(1.0 if decrement < 0.25 else 1 / (1 + decrement), 0.9 / max(farthest, 1e-300)) * step
+        return np.asarray(flow)
+
+    def _series_weights(self) -> Array:
+        """1 over the number of edges that every flow uses alike: of those a flow at random uses alike."""
+        shares = np.random.default_rng(0).uniform(0.5, 1.0, len(self._live))
+        flow = np.log(self._flow(shares / self._through(shares)[self._tails]))
+        order = np.argsort(flow)
+        group = np.cumsum(np.append(0, np.diff(flow[order]) > 1e-9))
+        weights = np.empty(len(flow))
+        weights[order] = 1 / np.bincount(group)[group]
+        return weights
 
     def _inverse(self, moment: Array) -> Array:
         """Sigma^+."""
@@ -228,45 +293,17 @@ class Paths(ActionFamily):
         return float(self._ahead(through[None])[0, 0]) * _OUTWARD
 
     def _ahead(self, gains: Array) -> Array:
-        """For each row of gains of the edges, the largest sum from every node to the target."""
-        best = np.zeros((len(gains), self._nodes))
-        for v in reversed(range(self._nodes - 1)):
-            best[:, v] = (gains[:, self._out[v]] + best[:, self._heads[self._out[v]]]).max(axis=1)
+        """For gains of the edges on leading axes, the largest sum from every node to the target."""
+        best = np.zeros((*gains.shape[:-1], self._nodes))
+        for nodes, edges, starts, _ in reversed(self.dag.levels[:-1]):
+            scores = gains[..., edges] + best[..., self._heads[edges]]
+            best[..., nodes] = np.maximum.reduceat(scores, starts, axis=-1)
         return best
 
     def _behind(self, gains: Array) -> Array:
         """The same from the source to every node."""
-        best = np.zeros((len(gains), self._nodes))
-        for v in range(1, self._nodes):
-            best[:, v] = (gains[:, self._in[v]] + best[:, self._tails[self._in[v]]]).max(axis=1)
+        best = np.zeros((*gains.shape[:-1], self._nodes))
+        for level, (into, starts) in zip(self.dag.levels[1:], self._arrivals, strict=True):
+            scores = gains[..., into] + best[..., self._tails[into]]
+            best[..., level.nodes] = np.maximum.reduceat(scores, starts, axis=-1)
         return best
-
-    def _longest(self, gains: Array) -> Array:
-        """The path with the largest sum for each row of gains."""
-        ahead = self._ahead(gains)
-
-        def onward(v: int) -> Array:
-            edges = self._out[v]
-            best = (gains[:, edges] + ahead[:, self._heads[edges]]).argmax(axis=1)
-            return np.asarray(np.eye(len(edges))[best])
-
-        return self._flow(gains.shape, onward)
-
-
-def _order(tails: Array, heads: Array, source: int, target: int) -> Array:
-    """The nodes on paths from the source to the target, each before those that follow it."""
-    nodes = 1 + int(max(tails.max(), heads.max()))
-    down, up = np.arange(nodes) == source, np.arange(nodes) == target
-    for _ in range(nodes):
-        np.logical_or.at(down, heads, down[tails])
-        np.logical_or.at(up, tails, up[heads])
-    if not (down & up)[[source, target]].all():
-        raise ValueError(f"No path joins the nodes {source} and {target}.")
-    on = (down & up)[tails] & (down & up)[heads]
-    depth = np.zeros(nodes, dtype=int)
-    for _ in range(nodes):
-        np.maximum.at(depth, heads[on], depth[tails[on]] + 1)
-    if depth.max(initial=0) >= nodes:
-        raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
-    kept = np.flatnonzero(down & up)
-    return np.asarray(kept[np.argsort(depth[kept], kind="stable")])

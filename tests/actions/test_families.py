@@ -77,13 +77,13 @@ def weights(actions, covector):
     return q / q.sum(axis=-1, keepdims=True)
 
 
-def explored(exploration, actions):
+def explored(family, exploration, actions):
     """mu by enumeration."""
+    if exploration.steps is not None:
+        return np.where(actions[:, family.dag.live] > 0, exploration.steps, 1.0).prod(axis=1)
     if exploration.weights is None:
         return np.full(len(actions), 1 / len(actions))
-    if exploration.points is None:
-        return exploration.weights
-    return (exploration.points == actions[:, None]).all(axis=-1) @ exploration.weights
+    return exploration.weights
 
 
 def moments(actions, q):
@@ -124,13 +124,13 @@ def test_exploration_reaches_no_farther_than_it_says(name):
     family, actions = FAMILIES[name]
     for kind in ("uniform", "design"):
         mu = family.exploration(kind)
-        p = explored(mu, actions)
+        p = explored(family, mu, actions)
         moment = moments(actions, p)[1]
         assert mu.moment is None or np.allclose(mu.moment, moment, atol=1e-12)
         leverage = np.einsum("ki,ij,kj->k", actions, np.linalg.pinv(moment, rcond=1e-10), actions)
         assert leverage.max() <= mu.reach * (1 + 1e-9)
         assert family.rank * (1 - 1e-9) <= leverage.max()
-    slack = 1.0 if name == "box" else (0.3 if isinstance(family, Paths) else 1e-3) * family.rank
+    slack = 1.0 if name == "box" else (0.45 if isinstance(family, Paths) else 1e-3) * family.rank
     assert family.design.reach <= family.rank + slack + 1e-6
 
 
@@ -155,7 +155,7 @@ def test_estimate_is_unbiased_on_the_span(name, mixing):
     rng = np.random.default_rng(4)
     covector, loss = rng.normal(size=family.size), rng.normal(size=family.size)
     mu = family.exploration("uniform" if mixing > 0.1 else "design")
-    p = (1 - mixing) * weights(actions, covector) + mixing * explored(mu, actions)
+    p = (1 - mixing) * weights(actions, covector) + mixing * explored(family, mu, actions)
     if isinstance(family, PointList):
         measures = np.stack([family._measured(p, np.array(i)) for i in range(len(actions))])
     else:
@@ -174,7 +174,7 @@ def test_play_draws_from_the_mixture(name):
     covector = np.broadcast_to(np.random.default_rng(5).normal(size=family.size), (20_000, family.size))
     mu = family.exploration("design")
     played, _ = family.play(covector, 0.4, mu, np.random.default_rng(6))
-    p = 0.6 * weights(actions, covector[0]) + 0.4 * explored(mu, actions)
+    p = 0.6 * weights(actions, covector[0]) + 0.4 * explored(family, mu, actions)
     mean, second = moments(actions, p)
     deviation = np.sqrt(np.maximum(np.diag(second) - mean**2, 0) / 20_000)
     assert (np.abs(played.mean(axis=0) - mean) <= 6.5 * deviation).all()
@@ -296,3 +296,14 @@ def test_a_million_paths_are_played():
     chosen = private_bandit(X, Y, T, 1.0, seed=0)
     assert chosen.name == "private Exp2" and chosen.regret_bound.total < 0.2 * T
     assert SCRiBLe(X, Y, T).uncapped_bound > chosen.uncapped_bound  # even without noise
+
+
+def test_matrices_of_very_many_edges_are_refused_before_they_are_made():
+    """A family that is counted and sampled at once; 40,000 edges would take 13 GB for every matrix."""
+    edges = 20_000
+    tails = np.repeat(np.arange(edges), 2)
+    family = Paths(tails, tails + 1, 0, edges)
+    assert family.log_count == pytest.approx(edges * math.log(2)) and family.rank == edges + 1
+    for ask in (lambda: family.design, lambda: family.exploration("uniform"), lambda: family._span):
+        with pytest.raises(ValueError, match="up to 2000 edges; here there are 40000"):
+            ask()

@@ -97,7 +97,7 @@ def test_changes_have_names_and_files(mine):
         (["simplex:2.5"], "n must be a whole number"),
         (["simplex:3", "cone"], "There are no losses 'cone': give box, "),
         (["simplex:3", "ball:0.5"], "P must be at least 1, not 0.5."),
-        (["simplex:3", "{mine}:Y"], "The decisions have shape (3,), but the losses have shape (2,)."),
+        (["simplex:3", "{mine}:Y"], "Losses have shape (2,) and decisions (3,); they must be the same."),
         (["simplex:3", "--epsilon", "0"], "epsilon must be a positive number, not 0.0."),
         (["simplex:3", "--epsilon", "1", "-1"], "epsilon must be a positive number, not -1.0."),
         (["simplex:3", "--horizon", "0"], "horizon must be a whole number of at least 1, not 0."),

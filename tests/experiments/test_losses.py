@@ -171,7 +171,7 @@ def test_wrong_arguments_are_named():
         periodic(X, Y, 10, level=0)
     with pytest.raises(ValueError, match="speed"):
         rotating(X, Y, 10, speed=np.nan)
-    with pytest.raises(ValueError, match=r"shape \(10,\), but the losses have shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"Losses have shape \(3,\) and decisions \(10,\)"):
         const(X, box(3), 10)
     with pytest.raises(ValueError, match=r"block\(5, 11\) is not within the 10 rounds of coins"):
         coins(X, Y, 10).block(5, 11)

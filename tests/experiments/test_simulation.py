@@ -195,7 +195,7 @@ class Untouchable(Hedge):
 def test_wrong_settings_are_refused_before_the_first_round():
     with pytest.raises(HorizonError, match="There are 101 losses, but the learner's horizon is 100"):
         simulate(Untouchable(100), coins(X, Y, 101))
-    with pytest.raises(ValueError, match=r"losses have shape \(3,\), but the decisions have shape \(6,\)"):
+    with pytest.raises(ValueError, match=r"Losses have shape \(3,\) and decisions \(6,\)"):
         simulate(Untouchable(100), np.ones((10, 3)))
     with pytest.raises(ValueError, match="replicas"):
         simulate(Untouchable(100), coins(X, Y, 10), replicas=0)

@@ -14,7 +14,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import DpcvxError
 from dpcvx.learners.bandits.action_set import ActionSet, action_set
 from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
-from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights
+from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, explored
 from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -124,10 +124,12 @@ class AdaptiveBandit(Bandit):
 
 
 def _listed(actions: Any) -> tuple[ActionSet[Any] | None, str]:
-    """The actions of a family or a list; None for a set that has no short list, and why."""
+    """The actions of a family or a list; None for a set that has no short list or exploration, and why."""
     if not isinstance(actions, DecisionSet):
         return action_set(actions), ""
     try:
-        return action_set(actions), ""
+        found = action_set(actions)
+        explored(found.family)
     except (DpcvxError, ValueError) as error:
         return None, str(error)
+    return found, ""

@@ -95,7 +95,7 @@ class AdaptiveWeights:
     ) -> None:
         self.family, self.losses, self.spread = family, losses, spread
         self.recipe = RECIPES[setting]
-        self.exploration: Exploration = family.exploration("uniform")
+        self.exploration = explored(family)
         self.dim = family.rank - family.level
         self.unit = (spread / 4) ** 2 + 2 * noise_scale**2  # a first guess of the mean square of what is seen
         self.first = 0.06 * self.dim * float(np.sqrt(self.unit))
@@ -124,8 +124,7 @@ class AdaptiveWeights:
         residual = value - known.baseline
         with np.errstate(over="ignore"):
             estimate = np.clip(drawn.measure * residual[..., None], -_FAR, _FAR)
-        at, before = _per(L, beta), family.log_partition(_per(L, beta))
-        mean = family.mean(at)
+        before, mean = family.log_partition_and_mean(_per(L, beta))
         along = np.vecdot(estimate, mean)
         low, high = family.ends(estimate)
         reach = np.maximum(high - along, along - low)
@@ -134,7 +133,7 @@ class AdaptiveWeights:
         estimate, along = estimate * kept[..., None], along * kept
         L = np.clip(L + estimate, -_FAR, _FAR)
         at = _per(L, beta)
-        log_partition, new_mean = family.log_partition(at), family.mean(at)
+        log_partition, new_mean = family.log_partition_and_mean(at)
         gap = np.maximum(beta * (log_partition - before) + along, 0.0)
         entropy = np.clip(log_partition + np.vecdot(at, new_mean), 0.0, family.log_count)
         explored = np.clip(np.vecdot(L, self.exploration.mean - new_mean) / (rounds + 1), 0.0, self.spread)
@@ -152,11 +151,24 @@ class AdaptiveWeights:
 
     def _entropy(self, L: Array, beta: Any) -> Array:
         at = _per(L, beta)
-        entropy = self.family.log_partition(at) + np.vecdot(at, self.family.mean(at))
+        log_partition, mean = self.family.log_partition_and_mean(at)
+        entropy = log_partition + np.vecdot(at, mean)
         return np.asarray(np.clip(entropy, 0.0, self.family.log_count))
 
     def _shaped(self, vectors: Array) -> Array:
         return self.losses.unflatten(vectors[..., : self.losses.size])
+
+
+def explored(family: ActionFamily) -> Exploration:
+    """The uniform exploration, or the design where some actions are too rare under that.
+
+    Raises:
+        ValueError: where the family admits neither.
+    """
+    try:
+        return family.exploration("uniform")
+    except ValueError:
+        return family.design
 
 
 def _per(vectors: Array, numbers: Any) -> Array:

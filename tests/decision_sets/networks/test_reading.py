@@ -1,0 +1,203 @@
+"""Network files in three formats: what is read, and the line of what cannot be."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import decision_sets as ds
+
+NET = """<NUMBER OF ZONES> 2
+<NUMBER OF NODES> 5
+<FIRST THRU NODE> 3
+<NUMBER OF LINKS> 7
+<END OF METADATA>
+
+
+~ \tInit node \tTerm node \tCapacity (veh/h) \tLength (ft) \tFree Flow Time (min)\tB\tPower\tSpeed\tToll\tType\t;
+\t1\t3\t100\t0\t0\t0.15\t4\t0\t0\t1\t;
+\t3\t4\t50\t2\t2.5\t0.15\t4\t0\t0\t1\t;
+\t3\t4\t60\t2\t2\t0.15\t4\t0\t0\t1\t;
+\t4\t3\t50\t2\t2.5\t0.15\t4\t0\t0\t1\t;
+\t4\t2\t100\t0\t0\t0.15\t4\t0\t0\t1;
+
+\t5\t5\t100\t0\t0\t0.15\t4\t0\t0\t1\t;
+\t3\t5\t100\t0\t1\t0.15\t4\t0\t0\t1\t; ~ a comment
+"""
+TRIPS = """<NUMBER OF ZONES> 2
+<TOTAL OD FLOW> 30
+<END OF METADATA>
+
+Origin \t1
+    1 :      4.0;     2 :    10.0;
+Origin  2
+    1 :    20.0;     2 : 0.0;
+"""
+NODES = "Node\tX\tY\t;\n1\t0\t0\t;\n2\t3\t0\t;\n3\t1\t0.5;\n4\t2\t-0.5\t;\n5\t1\t1\t;\n"
+LINKS = """link_id,from_node_id,to_node_id,directed,length,lanes,capacity,free_speed
+10,a,b,true,2,2,100,4
+11,b,c,false,3,1,50,6
+12,a,b,1,8,1,100,4
+"""
+POINTS = "node_id,x_coord,y_coord,zone_id\na,0,0,1\nb,1,0,\nc,2,1,2\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_a_tntp_network_is_read(write):
+    network = ds.read_network(write("t_net.tntp", NET), write("t_node.tntp", NODES), write("t_trips.tntp", TRIPS))
+    assert network.nodes == (1, 2, 3, 4, 5)
+    assert network.links == ((1, 3), (3, 4, 0), (3, 4, 1), (4, 3), (4, 2), (3, 5))
+    assert network.times.tolist() == [0, 2.5, 2, 2.5, 0, 1]
+    assert network.capacity.tolist() == [100, 50, 60, 50, 100, 100] and set(network.power) == {4.0}
+    assert network.closed.tolist() == [True, True, False, False, False]
+    assert network.trips == {(1, 2): 10.0, (2, 1): 20.0}
+    assert network.positions[3].tolist() == [2, -0.5]
+    assert len(network.notes) == 1 and "from a node to itself" in network.notes[0]
+
+
+def test_zones_are_not_passed_and_connectors_of_time_0_join(write):
+    network = ds.read_network(write("t_net.tntp", NET))
+    X = ds.routes(network, 1, "2")
+    assert X.edges == ((1, 3), (3, 4, 0), (3, 4, 1), (4, 2))
+    assert X.path(X.argmin(network.times[X.links])) == [(1, 3), (3, 4, 1), (4, 2)]
+
+
+def test_columns_follow_the_header(write):
+    swapped = "<END OF METADATA>\n~ free_flow_time init_node term_node capacity b power ;\n7 1 2 100 0.15 4 ;\n"
+    network = ds.read_network(write("t_net.tntp", swapped))
+    assert network.links == ((1, 2),) and network.times.tolist() == [7] and network.b.tolist() == [0.15]
+
+
+def test_a_count_of_links_that_is_wrong_is_noted(write):
+    network = ds.read_network(write("t_net.tntp", NET.replace("LINKS> 7", "LINKS> 9")))
+    assert any("announces 9 links and has 7" in note for note in network.notes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("\t4\t3\t50\t2\t2.5", "\t4\tx\t50\t2\t2.5", r"t_net.tntp, line 12: a node is a whole number, not 'x'"),
+        ("\t4\t3\t50\t2\t2.5", "\t4\t3\t50\t2\t-1", r"t_net.tntp, line 12: time must be at least 0, not -1"),
+        ("\t4\t3\t50\t2\t2.5", "\t4\t3\t50\t2\tnan", r"t_net.tntp, line 12: a finite number was expected, not 'nan'"),
+        ("\t4\t3\t50\t2\t2.5", "\t4\t3\t-5\t2\t2.5", r"t_net.tntp, line 12: capacity must be at least 0, not -5"),
+        ("\t4\t3\t50\t2\t2.5\t0.15\t4\t0\t0\t1", "\t4\t3\t50", r"line 12: a link has at least 5 columns, but 3 came"),
+        ("NODE> 3", "NODE> many", r"line 3: <FIRST THRU NODE> must be followed by a whole number, not 'many'"),
+    ],
+)
+def test_a_malformed_line_of_a_tntp_net_is_named(write, old, new, sentence):
+    assert old in NET
+    with pytest.raises(ValueError, match=sentence):
+        ds.read_network(write("t_net.tntp", NET.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (TRIPS.replace("Origin  2", ""), None),
+        (TRIPS.replace("Origin \t1\n", ""), r"t_trips.tntp, line 5: trips must follow a line `Origin n`"),
+        (TRIPS.replace("20.0", "-20.0"), r"t_trips.tntp, line 8: demand must be at least 0, not -20.0"),
+        (
+            TRIPS.replace("1 :    20.0", "1     20.0"),
+            r"t_trips.tntp, line 8: trips are written `destination : demand;`",
+        ),
+        (TRIPS.replace("Origin  2", "Origin  zwei"), r"t_trips.tntp, line 7: a node is a whole number, not 'zwei'"),
+    ],
+)
+def test_a_malformed_line_of_trips_is_named(write, text, sentence):
+    files = write("t_net.tntp", NET), None, write("t_trips.tntp", text)
+    if sentence is None:
+        assert ds.read_network(*files).trips == {(1, 2): 10.0}
+        return
+    with pytest.raises(ValueError, match=sentence):
+        ds.read_network(*files)
+
+
+def test_a_malformed_line_of_coordinates_is_named(write):
+    with pytest.raises(ValueError, match=r"t_node.tntp, line 3: a finite number was expected, not 'north'"):
+        ds.read_network(write("t_net.tntp", NET), write("t_node.tntp", NODES.replace("2\t3\t0", "2\t3\tnorth")))
+
+
+def test_a_gmns_folder_is_read(write, tmp_path):
+    write("link.csv", LINKS)
+    write("node.csv", POINTS)
+    write("demand.csv", "o_zone_id,d_zone_id,volume\n1,2,7\n2,1,0\n")
+    network = ds.read_network(tmp_path)
+    assert network.links == (("a", "b", "10"), ("b", "c"), ("c", "b"), ("a", "b", "12"))
+    assert network.times.tolist() == [0.5, 0.5, 0.5, 2.0]
+    assert network.capacity.tolist() == [200, 50, 50, 100]
+    assert network.trips == {("a", "c"): 7.0} and network.positions.shape == (3, 2)
+    assert ds.routes(network, "a", "c", times=network.times).dim == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("11,b,c,false,3", "11,b,,false,3", r"link.csv, line 3: to_node_id is missing"),
+        (
+            "11,b,c,false,3",
+            "11,b,c,false,three",
+            r"link.csv, line 3: length must be a finite number of at least 0, not",
+        ),
+        ("11,b,c,false", "11,b,c,maybe", r"link.csv, line 3: directed must be true or false, not 'maybe'"),
+        (",50,6", ",50,0", r"link.csv, line 3: free_speed must be above 0, not 0"),
+        (",50,6", ",-50,6", r"link.csv, line 3: capacity must be a finite number of at least 0, not '-50'"),
+        (",50,6", ",50,6,9,9", r"link.csv, line 3: 8 fields were expected, 10 came"),
+        ("from_node_id", "start", r"link.csv, line 1: the column from_node_id is missing"),
+    ],
+)
+def test_a_malformed_line_of_a_gmns_file_is_named(write, old, new, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ds.read_network(write("link.csv", LINKS.replace(old, new)))
+
+
+def test_graphml_with_texts_for_numbers_is_read(tmp_path):
+    streets = nx.MultiDiGraph(crs="epsg:4326")
+    for node in (11, 12, 13):
+        streets.add_node(node, x=str(node / 10), y="1.5")
+    for u, v, key, seconds in [(11, 12, 0, 5), (11, 12, 1, 7), (12, 11, 0, 5), (12, 13, 0, 2), (13, 13, 0, 1)]:
+        streets.add_edge(u, v, key=key, length="3.0", travel_time=str(seconds))
+    nx.write_graphml(streets, tmp_path / "streets.graphml")
+    network = ds.read_network(tmp_path / "streets.graphml")
+    assert network.nodes == (11, 12, 13) and network.links == ((11, 12, 0), (11, 12, 1), (12, 11), (12, 13))
+    assert network.times.tolist() == [5, 7, 5, 2] and network.positions[0].tolist() == [1.1, 1.5]
+    assert ds.routes(network, 11, 13).edges == ((11, 12, 0), (11, 12, 1), (12, 13))
+
+
+def test_graphs_that_are_no_networks_are_refused(tmp_path):
+    nx.write_graphml(nx.path_graph(3), tmp_path / "path.graphml")
+    with pytest.raises(ValueError, match="The graph is undirected; a route needs directed links"):
+        ds.read_network(tmp_path / "path.graphml")
+    (tmp_path / "broken.graphml").write_text("<graphml>\n<graph edgedefault='directed'>\n</graphml>\n")
+    with pytest.raises(ValueError, match=r"broken.graphml, line 3: the XML is malformed"):
+        ds.read_network(tmp_path / "broken.graphml")
+    (tmp_path / "roads.shp").write_text("")
+    with pytest.raises(ValueError, match=r"roads.shp is no network that is read here; convert it to GraphML"):
+        ds.read_network(tmp_path / "roads.shp")
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        ds.read_network(tmp_path / "none_net.tntp")
+
+
+def test_graphs_and_arrays_go_through_one_door():
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", weight=2.0)
+    graph.add_edge("b", "c", weight=1.0)
+    graph.add_edge("b", "b", weight=1.0)
+    arrays = {"tails": ["a", "b", "b"], "heads": ["b", "c", "b"], "times": [2.0, 1.0, 1.0]}
+    for given in (graph, arrays):
+        network = ds.as_network(given)
+        assert network.links == (("a", "b"), ("b", "c")) and network.times.tolist() == [2.0, 1.0]
+        assert "dropped" in network.notes[0]
+
+
+def test_sioux_falls_is_read(sioux_falls):
+    assert (len(sioux_falls.nodes), len(sioux_falls.links), len(sioux_falls.trips)) == (24, 76, 528)
+    assert sum(sioux_falls.trips.values()) == pytest.approx(360_600)
+    assert np.isfinite(sioux_falls.positions).all() and not sioux_falls.closed.any()
