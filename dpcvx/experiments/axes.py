@@ -9,3 +9,11 @@ def axes_or_new(ax: Any) -> Any:
     if ax is not None:
         return ax
     return importlib.import_module("matplotlib.pyplot").figure(layout="constrained").add_subplot()
+
+
+def plain_ticks(axis: Any) -> None:
+    """Ticks at 1, 2 and 5 times powers of ten on a logarithmic axis, as plain numbers instead of powers."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())

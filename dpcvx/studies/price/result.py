@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpcvx import markup
-from dpcvx.experiments.axes import axes_or_new
+from dpcvx.experiments.axes import axes_or_new, plain_ticks
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.price.contenders import PAPER, PRACTICE, PRIVATE, WHOLE, WITHOUT
@@ -215,6 +215,7 @@ class PriceOfPrivacy:
         ax.set_xticks([], minor=True)
         if alone.idle > 0 and min(row.regret for row in own) > 0:
             ax.set_yscale("log", nonpositive="clip")
+            plain_ticks(ax.yaxis)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False)
         return ax
 
