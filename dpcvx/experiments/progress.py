@@ -48,9 +48,11 @@ class ProgressBar:
             self._draw(now)
 
     def tell(self, label: str, done: int | None = None) -> None:
-        """Say what is being done now: at once on a terminal, with the next line elsewhere."""
+        """Say what is being done now; it is shown with the next sign of life."""
         self.label = label
-        self.show(self._done if done is None else done)
+        if done is None:
+            return
+        self.show(done)
 
     @property
     def _terminal(self) -> bool:
