@@ -14,7 +14,7 @@ from dpcvx.arrays import Array
 from dpcvx.errors import DpcvxError
 from dpcvx.learners.bandits.action_set import ActionSet, action_set
 from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
-from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, explored
+from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, exploration_of
 from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
 
@@ -133,7 +133,7 @@ def _listed(actions: Any) -> tuple[ActionSet[Any] | None, str]:
         return action_set(actions), ""
     try:
         found = action_set(actions)
-        explored(found.family)
+        exploration_of(found.family)
     except (DpcvxError, ValueError) as error:
         return None, str(error)
     return found, ""

@@ -101,7 +101,7 @@ class AdaptiveWeights:
     ) -> None:
         self.family, self.losses, self.spread = family, losses, spread
         self.recipe = RECIPES[setting]
-        self.exploration = _exploration(family)
+        self.exploration = exploration_of(family)
         self.dim = family.rank - family.level
         self.unit = (spread / 4) ** 2 + 2 * noise_scale**2  # a first guess of the mean square of what is seen
         self.first = 0.06 * self.dim * math.sqrt(self.unit)
@@ -172,7 +172,7 @@ class AdaptiveWeights:
         return 1 / np.sqrt(1 - gamma) + np.sqrt((self.exploration.reach + 1) / gamma)
 
 
-def _exploration(family: ActionFamily) -> Exploration:
+def exploration_of(family: ActionFamily) -> Exploration:
     """The uniform exploration, or the design where some actions are too rare under that.
 
     Raises:

@@ -104,9 +104,7 @@ class FullInformation(Player):
     def _needed(self, given: Any, name: str, words: str) -> Any:
         """An argument that may be left out only with shared sums."""
         if given is None or given is ...:
-            raise MissingArgumentError(
-                f"{self.name} needs {name}: {words}; or sums= shared with others."
-            )
+            raise MissingArgumentError(f"{self.name} needs {name}: {words}; or sums= shared with others.")
         return given
 
     def _own_sums(
