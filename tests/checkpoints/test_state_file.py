@@ -30,7 +30,7 @@ def test_damage_and_other_formats_are_noticed(tmp_path):
     path.write_bytes(whole[:-100])
     with pytest.raises(CheckpointError, match="checksum"):
         dpcvx.load(path)
-    path.write_bytes(whole.replace(b'"format": 5', b'"format": 9', 1))
+    path.write_bytes(whole.replace(b'"format": 6', b'"format": 9', 1))
     with pytest.raises(CheckpointError, match="format 9"):
         dpcvx.load(path)
     path.write_bytes(b"hello")
