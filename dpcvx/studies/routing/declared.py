@@ -2,7 +2,9 @@
 
 Times: link e takes between its empty time t_e and k t_e, in the unit of the usual trip. The box is public, and a time
 above it counts as k t_e: privacy must hold for every day there is, so noise has to hide the widest box, and an incident
-that takes 40 times as long must not widen it. The share of link-days that are clipped is reported.
+that takes 40 times as long must not widen it. The share of link-days that are clipped is reported. A link that takes no
+time when it is empty, such as a connector of a zone, may take a ten-thousandth of the usual trip: a box without width
+is no box, and all that is known of boxes would be lost to save next to no noise.
 
 Neighbours, one of two:
 
@@ -27,6 +29,7 @@ from dpcvx.privacy import Change
 from dpcvx.sets import LossSet
 
 CEILING = 4.0  # times of empty links that a link may take
+_LEAST = 1e-4  # of the usual trip, that every link may take
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def declare_times(empty: Array, days: Array, unit: float, ceiling: float = CEILI
     """
     if positive(ceiling, "ceiling") <= 1:
         raise ValueError(f"ceiling must be above 1, not {ceiling:g}: links take at least their empty time.")
-    lower, upper = empty / unit, ceiling * empty / unit
+    lower, upper = empty / unit, np.maximum(ceiling * empty / unit, _LEAST)
     time = cp.Variable(len(empty), name="time")
     loss_set = LossSet(time, [time >= lower, time <= upper], name=f"times of 1 to {ceiling:g} times the empty roads'")
     scaled = days / unit
