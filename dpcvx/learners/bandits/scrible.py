@@ -327,4 +327,4 @@ def _iterate(chart: Chart, z: Array, linear: Array, mean: Any) -> Iterate:
     factor = chart.factor(z)
     gradient = linear + factor.gradient
     step = factor.newton_step(gradient)
-    return Iterate(z, factor, linear, step, _norm(gradient, step), mean)
+    return Iterate(z, factor, linear, step, _norm(factor.tangential(gradient, step), step), mean)

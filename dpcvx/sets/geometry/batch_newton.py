@@ -38,6 +38,7 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
             factor = chart.factor(z[active])
             gradient = linear[active] + factor.gradient
             step = -factor.newton_step(gradient)
+            gradient = factor.tangential(gradient, -step)
         except np.linalg.LinAlgError:
             break
         left[active] = np.sqrt(np.maximum(-(gradient * step).sum(axis=-1), 0.0))

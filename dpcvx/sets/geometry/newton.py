@@ -67,7 +67,7 @@ def decrement(factor: Factor, linear: Array) -> tuple[Array, float]:
     """The Newton step of <linear, z> + F at a factored point, and the decrement."""
     gradient = linear + factor.gradient
     step = factor.newton_step(gradient)
-    return -step, root(gradient.dot(step))
+    return -step, root(factor.tangential(gradient, step).dot(step))
 
 
 def _newton(chart: Chart, linear: Array, z: Array, tolerance: float, iterations: int) -> Minimum:

@@ -55,6 +55,10 @@ class Factor(ABC):
         """What a Newton step subtracts from z: H^-1 gradient, and what rounding has taken z off the equalities."""
         return self.solve(gradient)
 
+    def tangential(self, gradient: Array, step: Array) -> Array:
+        """A covector that acts on tangent vectors as the gradient of a Newton step does, for the decrement."""
+        return gradient
+
     @abstractmethod
     def apply(self, d: Array) -> Array:
         """S d for tangent vectors (..., width): a covector of y."""

@@ -48,6 +48,10 @@ class SparseFactor(Factor):
             d -= self._W * self._system.columns(self._numeric.solve(self._system.rows(d - self.z)))
         return d
 
+    def tangential(self, gradient: Array, step: Array) -> Array:
+        """H step: of the gradient itself nearly all may be normal, and its rounding larger than the decrement."""
+        return self.apply(step)
+
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
 
@@ -113,6 +117,9 @@ class SparseFactors(Factor):
 
     def newton_step(self, gradient: Array) -> Array:
         return self._all(SparseFactor.newton_step, gradient)
+
+    def tangential(self, gradient: Array, step: Array) -> Array:
+        return self.apply(step)
 
     def solve_schur(self, c: Array) -> Array:
         return self.solve(c)
