@@ -122,7 +122,7 @@ class _Bounds:
         """The sums of all magnitudes in h + r and in h - r, (2, heads)."""
         low, high = self._terms()
         sums = np.bincount(self._row, np.maximum(np.abs(low), np.abs(high)), self._shape[0]) + np.abs(self._right)
-        return sums[self._count : self._count + 2 * len(self._heads)].reshape(2, -1)
+        return np.asarray(sums[self._count : self._count + 2 * len(self._heads)].reshape(2, -1))
 
     def cross(self) -> bool:
         """Whether a column is left no value."""
