@@ -41,6 +41,7 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     1411: "did not hold its own minimiser at 1e-7",
     2303: "projected off its affine hull in units from 1e-6 to 1e5",
     2381: "projected off its affine hull in units from 1e-6 to 1e5, a polytope",
+    2467: "did not hold its own minimiser in units from 1e-6 to 1e5, a hull of points with bounds",
     2342: "was refused because of auxiliaries that may be moved at no cost",
     1510: "two faces in units from 1e-3 to 1e6 were refused: no proof that they are flat",
 }

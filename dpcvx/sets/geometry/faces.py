@@ -39,7 +39,8 @@ _APART = 1e-3  # what the equalities of a face may miss each other by
 _NEAR = 0.03  # share of its size by which the slack of the solver's point may be off the face
 _ROUND = 16.0  # how far out, in sizes of the set, a proof that it is in a face holds
 _TOUCHING = 100.0  # by how much a proved gap may be above what counts as touching: it adds up all magnitudes
-_FAR = 1e6  # how far out, in sizes of the set, a proof that it is empty must hold
+_FAR = 1e6  # how far out, in sizes of the set, a normal must look negative before a proof is tried
+_PROVED = 1e3  # how far out the proof that there is no point holds, rounding included
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
             continue
         gap, touching = hull.gap(found.z)
         reach = max(1.0, float(np.abs(v).max(initial=0.0)))
-        if gap < -touching and certify(conic, found.z, _FAR * reach).proves_empty:
+        if gap < -touching and certify(conic, found.z, _PROVED * reach).proves_empty:
             raise _empty(conic, found.z, names)
         if abs(gap) <= touching and _is_near(hull, found.faces):
             proof = certify(conic, found.z, _ROUND * reach)
@@ -112,7 +113,7 @@ def _refuse_empty(conic: ConicSet, hull: Hull, z: Array, names: Sequence[str]) -
                 break
             gap, touching = hull.gap(normal)
             negative = gap < -2 * (touching + hull.residual(normal) * hull.size * _FAR)
-            if negative and certify(conic, normal, _FAR * max(1.0, hull.size)).proves_empty:
+            if negative and certify(conic, normal, _PROVED * max(1.0, hull.size)).proves_empty:
                 raise _empty(conic, normal, names)
             normal = hull.projected(normal)
 
