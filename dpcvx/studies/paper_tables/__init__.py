@@ -10,7 +10,7 @@ from dpcvx.experiments.progress import progress_bar
 from dpcvx.studies.paper_tables.ranges import FULL, QUICK, Ranges, Scale
 from dpcvx.studies.paper_tables.rows import LAYOUTS, Cell, Layout, Row, Section, Table, plan, table
 from dpcvx.studies.paper_tables.runs import play_all
-from dpcvx.studies.paper_tables.text import render, table_cells
+from dpcvx.studies.paper_tables.text import render, table_cells, to_pandas
 
 __all__ = [
     "FULL",
@@ -26,6 +26,7 @@ __all__ = [
     "paper_tables",
     "render",
     "table_cells",
+    "to_pandas",
 ]
 
 
