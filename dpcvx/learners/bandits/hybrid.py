@@ -255,7 +255,8 @@ class Game:
 
         corners = [np.array([a, b]) for a in (-1.0, 0.0, 1.0) for b in (-3.0, -1.5, 0.0)]
         corner = min(corners, key=cost)
-        options = {"xatol": 1e-3, "fatol": 1e-6 * cost(corner), "maxiter": 200}
+        around = corner + np.array([[0.0, 0.0], [0.4, 0.0], [0.0, 0.6]])  # steps of less than the distance of corners
+        options = {"xatol": 1e-2, "fatol": 1e-5 * cost(corner), "maxiter": 200, "initial_simplex": around}
         return pair(minimize(cost, corner, method="Nelder-Mead", options=options).x)
 
     def bound(self, eta: float, beta: float, slack: float = 0.0) -> float:
@@ -285,8 +286,8 @@ class Game:
             return float(psi(np.array(M + slack)))
         cut = max(q - slack, M)  # beyond it, psi is a quadratic function
         doubled = lam * np.array([-32.0, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32])
-        ends = np.unique(np.clip(np.concatenate([M + doubled, [-cut, 0.0, cut]]), -cut, cut))
-        half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
+        ends = np.sort(np.clip(np.concatenate([M + doubled, [-cut, 0.0, cut]]), -cut, cut))
+        half, middle = (ends[1:] - ends[:-1])[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
         x = middle + half * _NODES
         inside = float((half * _WEIGHTS * psi(np.abs(x) + slack) * np.exp(-np.abs(x - M) / lam)).sum() / (2 * lam))
         # for y = |M + z| - cut > 0 of density e^(-y/lam)/lam, with weight e^(-(cut -+ M)/lam)/2 on either side

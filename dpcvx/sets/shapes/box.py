@@ -79,10 +79,11 @@ class Box(Sides):
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
         conic = facts.geometry.conic
-        columns, ends = Columns.of(conic), coordinate_bounds(conic)
-        if columns is None or ends is None or conic.E.shape[0] or not np.isfinite(ends[1] - ends[0]).all():
+        ends = coordinate_bounds(conic)
+        if ends is None or conic.E.shape[0] or not np.isfinite(ends[1] - ends[0]).all():
             return None
-        return cls(facts.geometry, facts.layout, columns, *ends)
+        columns = Columns.of(conic)
+        return None if columns is None else cls(facts.geometry, facts.layout, columns, *ends)
 
     def argmin(self, c: Array) -> Array:
         return self._columns.to_x(np.where(self._columns.pull(c) > 0, *self._ends))

@@ -99,11 +99,11 @@ class FlatBall(BallFormulas):
 
 def _ball(conic: ConicSet) -> tuple[Columns, Array, float] | None:
     """(the map to x, center, radius) of one second-order cone with a constant head and equal axes."""
-    columns = Columns.of(conic)
     cones = conic.cones.cones
-    if columns is None or conic.E.shape[0] or len(cones) != 1 or not cones[0].is_ball or cones[0].count != 1:
+    if conic.E.shape[0] or len(cones) != 1 or not cones[0].is_ball or cones[0].count != 1:
         return None
-    if conic.A.indptr[1] > 0:  # the head is not constant
+    columns = Columns.of(conic)
+    if columns is None or conic.A.indptr[1] > 0:  # the head is not constant
         return None
     tail, t = conic.A[1:], conic.b[1:]
     gram = sparse.csr_array(tail.T @ tail)

@@ -61,7 +61,8 @@ class CappedSimplex(Polytope):
 
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
-        columns, bounded = Columns.of(facts.geometry.conic), _bounded(facts.geometry.conic)
+        bounded = _bounded(facts.geometry.conic)
+        columns = None if bounded is None else Columns.of(facts.geometry.conic)
         if columns is None or bounded is None:
             return None
         return cls(facts.geometry, facts.layout, columns, *bounded)

@@ -159,7 +159,7 @@ def test_rounded_points_are_no_farther_apart_than_stated(recognised, p, from_zer
     X, rng = recognised, np.random.default_rng(2)
     step = 2.0**-4
     change = X.recognised.grid_change(p, step, from_zero=from_zero)
-    points = X.recognised.clip(4 * rng.standard_normal((300, X.size)))
+    points = X.recognised.clip(4 * rng.standard_normal((24, X.size)))
     units = np.trunc(points / step) if change.toward_zero else np.rint(points / step)
     others = np.zeros((1, X.size)) if from_zero else units
     farthest = max(np.linalg.norm(units - other, p, axis=1).max() for other in others)
