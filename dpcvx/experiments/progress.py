@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from dpcvx.storage.thread_lock import ThreadLock
+
 _TERMINAL, _FIRST, _PIPED = 0.2, 1.0, 10.0  # seconds between two bars, before the first sign of life, between two lines
 _WIDEST, _NARROWEST = 30, 4  # characters of a bar
 _COLUMNS = 80  # of a terminal that does not tell
@@ -32,7 +34,7 @@ class ProgressBar:
     _started: float = 0.0
     _shown: float = -float("inf")
     _drawn: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: ThreadLock = field(default_factory=ThreadLock, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def show(self, done: int) -> None:
@@ -48,9 +50,11 @@ class ProgressBar:
             self._draw(now)
 
     def tell(self, label: str, done: int | None = None) -> None:
-        """Say what is being done now: at once on a terminal, with the next line elsewhere."""
+        """Say what is being done now; it is shown with the next sign of life."""
         self.label = label
-        self.show(self._done if done is None else done)
+        if done is None:
+            return
+        self.show(done)
 
     @property
     def _terminal(self) -> bool:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -13,6 +13,7 @@ import cvxpy as cp
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.audit import bits
@@ -292,6 +293,11 @@ def audit_rows(quick: bool = False, seed: int = 0, *, progress: bool | None = Fa
             rows.append(row)
             bar.tell(row.name, len(rows))
     return rows
+
+
+def to_pandas(rows: list[Row]) -> Any:
+    """The rows as a pandas DataFrame, with the verdict of each."""
+    return data_frame([{**asdict(row), "as_expected": row.as_expected} for row in rows])
 
 
 def render(rows: list[Row]) -> str:

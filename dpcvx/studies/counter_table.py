@@ -1,5 +1,8 @@
 """How much noise each counter puts on one prefix, as a table."""
 
+from typing import Any
+
+from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.privacy.counters import COUNTERS, default_counters, prefix_lower_bound
 from dpcvx.privacy.noise import Gaussian, Laplace, Law
@@ -23,6 +26,12 @@ def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:
                 value = counter.relative_deviation(horizon, law.norm)
                 found.append((counter.title(law.norm) + default, unit, value, value / least if law.norm == 2 else None))
     return found
+
+
+def to_pandas(horizon: int) -> Any:
+    """The rows as a pandas DataFrame."""
+    names = ("counter", "unit", "deviation", "over the lower bound")
+    return data_frame([dict(zip(names, row, strict=True)) for row in rows(horizon)])
 
 
 def table(horizon: int) -> str:

@@ -59,8 +59,7 @@ def test_a_long_first_step_is_no_silence(monkeypatch):
     """The sign of life comes from another thread, while the loop has not finished anything."""
     monkeypatch.setattr(progress, "_FIRST", 0.01)
     terminal = Terminal()
-    with progress.ProgressBar(3, terminal) as bar:
-        bar.tell("thinking")
+    with progress.ProgressBar(3, terminal, label="thinking") as bar:
         for _ in range(500):
             if terminal.getvalue():
                 break

@@ -25,3 +25,11 @@ def test_toeplitz_is_close_to_the_lower_bound_and_the_tree_is_not(horizon, goal)
 def test_a_wrong_horizon_is_refused(capsys):
     assert main(["counters", "--horizon", "0"]) == 2
     assert "horizon" in capsys.readouterr().err
+
+
+def test_the_table_becomes_a_data_frame():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = counter_table.to_pandas(64)
+    assert isinstance(frame, pandas.DataFrame) and list(frame["deviation"]) == [
+        row[2] for row in counter_table.rows(64)
+    ]

@@ -9,6 +9,7 @@ import pytest
 from dpcvx.commands import tables
 from dpcvx.commands.outcomes import InputError
 from dpcvx.experiments.exponents import Exponent, fit_exponent
+from dpcvx.experiments.text_table import window
 from dpcvx.studies import paper_tables as pt
 from dpcvx.studies.paper_tables import bandits, full_information
 from dpcvx.studies.paper_tables.columns import Fit, Planner, Point, bandit_fits, dear, free, full_information_fits
@@ -151,7 +152,14 @@ def test_text_fits_in_120_columns_and_says_what_was_not_run():
             )
             for problem in layout.problems
         )
-    text = pt.render(tuple(pt.Table(k.title, k.losses, k.columns, own) for k, own in sections.items()))
+    made = tuple(pt.Table(k.title, k.losses, k.columns, own) for k, own in sections.items())
+    header, cells = pt.table_cells(made)
+    assert all(len(row) == len(header) for row in cells) and sum(row[-1].startswith("not run") for row in cells) == 4
+    assert sum(row[6:9] == ("1.234", "1.123", "1.345") for row in cells) == 3 * 24 + 2 * 10
+    with window(60):
+        narrow = [line for line in pt.render(made).splitlines() if "1.23 [1.12,1.34]" in line]
+    assert len(narrow) >= 24 and max(map(len, narrow)) <= 60
+    text = pt.render(made)
     assert max(map(len, text.splitlines())) <= 120
     assert text.count("not run: cited by the paper") == 4
     assert text.count("1.23 [1.12,1.34] 3/2") == 3 * 24 + 2 * 10 and text.count("needs T >= 2^18 1/2") == 34

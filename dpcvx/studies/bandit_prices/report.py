@@ -6,8 +6,10 @@ The paper is Agarwal and Singh, The Price of Differential Privacy for Online Lea
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.studies.bandit_prices.contests import LEVEL, ContestRow, choices
 from dpcvx.studies.bandit_prices.growth import EXPECTED, Growth, growth_over_rounds, growth_over_sizes
@@ -102,6 +104,20 @@ class Report:
     growths: list[Growth]
     replicas: tuple[int, int]
     seconds: float
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each learner of each contest; `regret` is the mean of the replicas."""
+        return data_frame(
+            [
+                {
+                    "table": name,
+                    **{key: value for key, value in asdict(row).items() if key != "regrets"},
+                    "regret": row.mean,
+                }
+                for name, rows in self.tables.items()
+                for row in rows
+            ]
+        )
 
     def __str__(self) -> str:
         many, few = self.replicas

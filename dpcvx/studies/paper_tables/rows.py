@@ -108,11 +108,12 @@ class PlannedRow:
             yield from (*fit.points, *fit.less)
 
 
-def plan(layout: Layout, scale: Scale) -> list[PlannedRow]:
-    """The rows of a table, and all that has to be run for them."""
+def plan(layout: Layout, scale: Scale, tell: Callable[[str], None] = lambda name: None) -> list[PlannedRow]:
+    """The rows of a table, and all that has to be run for them; `tell` is called with the name of each method."""
     rows = []
     for problem in layout.problems:
         for method in problem.methods:
+            tell(f"{problem.name}, {method.name}")
             ranges = ranges_of(scale, problem.name)
             planner = Planner(problem, method, ranges)
             run = method.make is not None

@@ -3,6 +3,9 @@
 The paper is Agarwal and Singh, The Price of Differential Privacy for Online Learning, ICML 2017.
 """
 
+from typing import Any
+
+from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.exponents import Exponent
 from dpcvx.experiments.exported import Cells
 from dpcvx.experiments.text_table import TextTable
@@ -57,6 +60,12 @@ def table_cells(tables: tuple[Table, ...]) -> Cells:
                     numbers = ("",) * 3 if fit is None else tuple(f"{x:.6g}" for x in (fit.value, fit.lower, fit.upper))
                     rows.append((*start, name, *numbers, cell.theory, cell.reason))
     return header, rows
+
+
+def to_pandas(tables: tuple[Table, ...]) -> Any:
+    """The same as a pandas DataFrame of texts."""
+    header, rows = table_cells(tables)
+    return data_frame([dict(zip(header, row, strict=True)) for row in rows])
 
 
 def _table(table: Table) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 from dpcvx.arguments import whole
+from dpcvx.experiments.progress import progress_bar
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
@@ -86,9 +87,12 @@ def price_of_privacy(
         rows = measure_all(X, Y, comparison, progress)
     else:
         rows = sweep_all(X, Y, comparison, folder, workers, progress)
+    with progress_bar(1, progress) as bar:
+        bar.tell("from which epsilon on is privacy free?")
+        thresholds = tuple(_thresholds(X, Y, rows, comparison)) if sizes_of(X, Y).variation else ()
     return PriceOfPrivacy(
         rows=tuple(rows),
-        thresholds=tuple(_thresholds(X, Y, rows, comparison)) if sizes_of(X, Y).variation else (),
+        thresholds=thresholds,
         decision_set=X.name,
         loss_set=Y.name,
         seconds=time.perf_counter() - started,
