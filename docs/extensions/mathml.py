@@ -26,7 +26,7 @@ def visit_inline(translator: Any, node: nodes.math) -> None:
 
 
 def visit_block(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="math formula">{_markup(node, as_block=True)}</div>\n')
+    translator.body.append(f'<div class="formula">{_markup(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 
