@@ -12,7 +12,7 @@ import decision_sets as ds
 from dpcvx import AdaptiveBandit, DecisionSet, PrivateBandit, check_learner, private_bandit
 from dpcvx.actions import Arms, BoxCorners, KSets, Paths, PointList
 from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
-from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, explored
+from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, exploration_of
 
 
 def grid(n):
@@ -270,4 +270,4 @@ def test_where_uniform_draws_hardly_reach_some_paths_the_design_explores():
     family = Paths(tails, heads, 0, side * side - 1)
     with pytest.raises(ValueError, match="hardly reaches some paths"):
         family.exploration("uniform")
-    assert explored(family) is family.design and family.design.reach < 3 * family.rank
+    assert exploration_of(family) is family.design and family.design.reach < 3 * family.rank
