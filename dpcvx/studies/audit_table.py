@@ -37,7 +37,7 @@ EPSILON = 2.0  # of the pure mechanisms
 GAUSSIAN = (4.0, 1e-3)  # sampling has power where mu is not small
 _VERDICTS = {(True, False): "holds", (True, True): "EXCEEDED", (False, True): "flagged", (False, False): "MISSED"}
 _ALIGNED = "<>>>><<"
-_OTHERS = 60  # rows that are no cases, about: how far the audit is needs no more
+_OTHERS = 54  # rows that are no cases, about: how far the audit is needs no more
 _FAR = 50.0  # scales at which the density of the padded tree is compared
 
 
