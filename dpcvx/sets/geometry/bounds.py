@@ -36,7 +36,7 @@ def bound_by_multipliers(chart: Chart, nu: float, c: Array, multipliers: Array) 
     missing = float(np.linalg.norm(chart.tangential(linear + chart.gradient_of(multipliers))))
     reach = blow_up(chart, nu)
     terms = np.abs(multipliers) @ np.abs(chart.s0) + np.abs(c) @ np.abs(chart.x0)
-    return float(middle + multipliers @ chart.s0 + missing * reach + 1e-14 * terms)
+    return float(middle + multipliers @ chart.s0 + missing * reach + chart.rounding * terms)
 
 
 def coarse_bound(chart: SparseChart, nu: float, c: Array) -> float:

@@ -90,6 +90,7 @@ class Chart(ABC):
     """Coordinates around one strictly feasible point."""
 
     name: str  # of the structure, in one word
+    rounding = 1e-14  # relative, of linear functions over the set: the center may be off the equalities by that
     centered = 1e-6  # how far, in coordinates z, the analytic center may be from that of the chart
     dim: int  # of the set
     width: int  # coordinates y

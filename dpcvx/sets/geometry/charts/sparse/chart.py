@@ -27,6 +27,7 @@ class SparseChart(Chart):
     name = "sparse"
     auxiliaries = 0
     centered = 1e-9
+    rounding = 1e-12
 
     @classmethod
     def fit(
