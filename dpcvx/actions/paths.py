@@ -231,6 +231,7 @@ class Paths(ActionFamily):
 
         No list of paths is needed, and it reaches about as far as optimal designs on many listed paths do.
         """
+        self._require_few()
         flow = self._central_flow()
         steps = flow / self._through(flow)[self._tails]
         moment = self._moment(steps)
@@ -263,8 +264,10 @@ class Paths(ActionFamily):
             decrement = float(np.sqrt((step**2 / W).sum()))
             if decrement < _CENTRAL:
                 break
-            farthest = float(np.max(-step / flow))
-            flow = flow + min(1.0 if decrement < 0.25 else 1 / (1 + decrement), 0.9 / max(farthest, 1e-300)) * step
+            length = min(1.0, 0.95 / max(float(np.max(-step / flow)), 1e-300))
+            while -weights @ np.log1p(length * step / flow) > -0.1 * length * decrement**2 and length > 1e-6:
+                length /= 2
+            flow = flow + length * step
         return np.asarray(flow)
 
     def _series_weights(self) -> Array:

@@ -12,7 +12,7 @@ import decision_sets as ds
 from dpcvx import AdaptiveBandit, DecisionSet, PrivateBandit, check_learner, private_bandit
 from dpcvx.actions import Arms, BoxCorners, KSets, Paths, PointList
 from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
-from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights
+from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, explored
 
 
 def grid(n):
@@ -227,3 +227,14 @@ def test_a_point_is_played_without_learning():
 def test_bad_arguments_are_refused_by_sentences():
     with pytest.raises(ValueError, match="setting must be one of recipe, middle"):
         AdaptiveBandit(ds.simplex(3), box_losses(3), 10, setting="best")
+
+
+def test_where_uniform_draws_hardly_reach_some_paths_the_design_explores():
+    side = 16
+    node = np.arange(side * side).reshape(side, side)
+    tails = np.concatenate([node[:, :-1].ravel(), node[:-1].ravel()])
+    heads = np.concatenate([node[:, 1:].ravel(), node[1:].ravel()])
+    family = Paths(tails, heads, 0, side * side - 1)
+    with pytest.raises(ValueError, match="hardly reaches some paths"):
+        family.exploration("uniform")
+    assert explored(family) is family.design and family.design.reach < 3 * family.rank
