@@ -74,6 +74,7 @@ def pair_page(found: PairFindings, command: str) -> Page:
         "learner has three times the learning rate of the least bound: its own is larger, and it learns sooner.",
         table(PAIR_HEADER, _unbroken(pair_rows(found)), caption="Simulation: mean over the runs ± standard error"),
         *(f"Not here: {one.case.name}: {one.reason}" for one in found.outcomes if one.reason),
+        *([found.left_out] if found.left_out else []),
     )
     return page.add("How to get this page again", reproduce(["pip install .", command]))
 

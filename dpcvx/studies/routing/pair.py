@@ -142,6 +142,15 @@ class PairFindings:
     outcomes: tuple[Outcome, ...] = field(default=())
 
     @property
+    def left_out(self) -> str:
+        """That bandits were not played, and why; empty where they were."""
+        if any(one.case.setting == BANDIT for one in self.outcomes):
+            return ""
+        return (
+            f"Bandits are left out: the routes have {self.X.size} coordinates, and above {BANDITS_UP_TO} none is quick."
+        )
+
+    @property
     def mean(self) -> Array:
         """The mean loss of all rounds, in the coordinates of X."""
         losses = self.declared.days[self.rounds].mean(axis=0)

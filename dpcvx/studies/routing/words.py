@@ -80,6 +80,7 @@ def pair_words(found: PairFindings, name: str) -> str:
         "  bold: three times the learning rate of the least bound)",
         *(f"  {line}" for line in TextTable.fitting(rows, "<<<>>>").lines(rows)),
         *(f"  not here: {one.case.name}: {one.reason}" for one in found.outcomes if one.reason),
+        *([f"  {found.left_out}"] if found.left_out else []),
     ]
     return "\n".join(lines)
 

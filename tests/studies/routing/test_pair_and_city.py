@@ -1,5 +1,7 @@
 """Routes are learnt for one pair; and all pairs of a city play by one noisy sum, whose epsilon is paid once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from routing_networks import grid, network
@@ -99,6 +101,7 @@ def test_large_sets_are_played_by_shortest_paths(monkeypatch, found):
     listed = cases(found.X, found.declared.loss_set, found.declared.change(9), WISH)
     assert [one.setting for one in listed] == [FULL_INFORMATION] * 4 and not any(one.manner for one in listed)
     assert isinstance(listed[0].make(), FTPL)
+    assert found.left_out == "" and "above 3 none is quick" in replace(found, outcomes=()).left_out
 
 
 def city(**changes):
