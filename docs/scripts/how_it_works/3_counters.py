@@ -39,7 +39,11 @@ for j in range(T.bit_length() - 1):
         in_prefix = (j, start) in {(3, 0), (1, 8), (0, 10)}
         touched = start <= 2 < start + (1 << j) and (j, start) in used
         colour = "C1" if in_prefix else "C3" if touched else "#e8eef4" if (j, start) in used else "white"
-        panel.add_patch(plt.Rectangle((start + 0.05, j), (1 << j) - 0.1, 0.8, facecolor=colour, edgecolor="#1f3b57"))
+        hatch = "///" if in_prefix and touched else None
+        block = plt.Rectangle(
+            (start + 0.05, j), (1 << j) - 0.1, 0.8, facecolor=colour, edgecolor="#1f3b57", hatch=hatch
+        )
+        panel.add_patch(block)
 panel.set(
     xlim=(0, T),
     ylim=(0, 4),
@@ -48,7 +52,7 @@ panel.set(
     yticklabels=[1, 2, 4, 8],
     ylabel="rounds in a block",
 )
-panel.set_title("orange: the blocks of the prefix of 11 rounds; red: the blocks that round 3 is in", fontsize=10)
+panel.set_title("orange: the blocks of the prefix of 11 rounds; red and hatched: those that round 3 is in", fontsize=10)
 plt.show()
 
 # %%
@@ -72,7 +76,11 @@ for law, style in ((Laplace, "-"), (Gaussian, "--")):
         deviations = [counter.relative_deviation(int(h), law.norm) for h in horizons if h <= counter.largest_horizon]
         colour = {"tree": "C3", "smooth": "C0", "toeplitz": "C2"}.get(key, "C4")
         panel.loglog(horizons[: len(deviations)], deviations, style, color=colour, label=f"{counter.name}, {law.name}")
-panel.set(xlabel="rounds", title="deviation of a sum where one loss moves by 1, epsilon = 1", xscale="log")
+panel.set(
+    xlabel="rounds",
+    title="deviation of a sum where one loss moves by 1 (Laplace: in 1/epsilon, Gaussian: in multipliers)",
+    xscale="log",
+)
 panel.title.set_fontsize(10)
 panel.legend(frameon=False, fontsize="small")
 plt.show()
