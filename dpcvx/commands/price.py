@@ -13,6 +13,7 @@ from dpcvx.commands.options import add_output, add_workers, checked_workers
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
+from dpcvx.sets.pairing import Pairing
 from dpcvx.studies.price import HARD, price_of_privacy
 from dpcvx.studies.price.budget import affordable_horizons
 from dpcvx.studies.price.comparison import Comparison
@@ -55,8 +56,10 @@ def run(arguments: argparse.Namespace) -> str:
         raise InputError(str(error)) from error
     X = decision_set(arguments.set)
     Y = loss_set(arguments.losses, arguments.set, X)
-    if X.shape != Y.shape:
-        raise InputError(f"The decisions have shape {X.shape}, but the losses have shape {Y.shape}.")
+    try:
+        Pairing(X, Y.shape)
+    except ValueError as error:
+        raise InputError(str(error)) from error
     if arguments.change is not None:
         comparison = replace(comparison, neighbours=change(arguments.change, Y))
     report = None if arguments.output is None else arguments.output / _FILE

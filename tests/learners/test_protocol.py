@@ -76,6 +76,7 @@ def test_clipping_shows_in_no_report():
     assert inside.certificate == outside.certificate
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.errors.WeakPrivacyWarning")
 @pytest.mark.parametrize("make", LEARNERS)
 def test_one_round_and_extreme_epsilon(make):
     X, Y = experts()

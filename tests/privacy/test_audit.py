@@ -375,10 +375,12 @@ def test_a_shipped_mechanism_that_exceeds_and_a_broken_one_that_is_missed_are_na
 
 
 def test_command_exits_with_1_when_a_claim_is_refuted(monkeypatch, capsys):
-    monkeypatch.setattr("dpcvx.studies.audit_table.audit_rows", lambda quick: [Row("leaks", True, 1.0, 2.0, 1.9, True)])
+    monkeypatch.setattr(
+        "dpcvx.studies.audit_table.audit_rows", lambda *_, **__: [Row("leaks", True, 1.0, 2.0, 1.9, True)]
+    )
     assert main(["audit", "--quick"]) == 1
     assert "EXCEEDED" in capsys.readouterr().out
-    monkeypatch.setattr("dpcvx.studies.audit_table.audit_rows", lambda quick: [Row("x", True, 1.0, 1.0, 0.9, False)])
+    monkeypatch.setattr("dpcvx.studies.audit_table.audit_rows", lambda *_, **__: [Row("x", True, 1.0, 1.0, 0.9, False)])
     assert main(["audit"]) == 0
 
 

@@ -201,5 +201,5 @@ def _ends(flow: sparse.csc_array, demand: Array, shut: Bools) -> tuple[Array, Ar
     if not np.isin(demand, (-1, 0, 1)).all() or len(at[0]) != 1 or len(at[1]) != 1:
         return None
     tails, heads = ends[0].copy(), ends[1].copy()
-    tails[shut] = heads[shut] = at[1][0]  # a loop, which is on no way
+    tails[shut] = heads[shut] = missing + 1  # a loop at a node of its own, which is on no way
     return tails, heads, int(at[0][0]), int(at[1][0])

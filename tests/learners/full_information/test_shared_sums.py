@@ -163,7 +163,7 @@ def test_what_says_the_same_as_the_sums_may_be_given():
 
 @pytest.mark.parametrize("missing", ["loss_set", "horizon"])
 def test_without_sums_losses_and_horizon_are_needed(missing):
-    with pytest.raises(TypeError, match=f"FTPL needs {missing}"):
+    with pytest.raises(TypeError, match=f"FTPL needs a {missing}"):
         FTPL(X, **{"loss_set": Y, "horizon": T, missing: ... if missing == "horizon" else None})
 
 

@@ -13,7 +13,7 @@ from dpcvx.sets.shapes import SHAPES, Shape
 from dpcvx.sets.shapes.box import Box, Point
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
-from dpcvx.sets.shapes.flow import Flow
+from dpcvx.sets.shapes.flow import PathFlow
 from dpcvx.sets.shapes.hull import Hull
 from dpcvx.sets.shapes.matrix_ball import MatrixBall
 from dpcvx.sets.shapes.norm_ball import NormBall
@@ -88,7 +88,7 @@ SETS = {
     "nuclear ball": (MatrixBall, lambda: ((x := cp.Variable((2, 2))), [cp.normNuc(x - np.eye(2)) <= 2])),
     "spectral ball": (MatrixBall, lambda: ((x := cp.Variable((2, 3))), [cp.sigma_max(x) <= 2])),
     "hull": (Hull, _hull),
-    "flow": (Flow, _flow),
+    "flow": (PathFlow, _flow),
     "polytope": (Polytope, lambda: _with(3, lambda x: [np.random.default_rng(1).standard_normal((9, 3)) @ x <= 1])),
     "anything": (Shape, lambda: _with(3, lambda x: [cp.log_sum_exp(x) <= 1, x >= -2])),
 }
