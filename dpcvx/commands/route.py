@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from decision_sets.networks import Network, RoutesWarning, read_network
+from dpcvx.commands.options import add_output, add_workers, checked_workers
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
@@ -22,6 +23,7 @@ from dpcvx.studies.routing.pairs import wanted_pairs
 from dpcvx.studies.routing.words import city_words, pair_words
 
 HELP = "learn routes through a road network in private, for one pair of nodes or for a whole city"
+_FILE = "route.html"
 _DAYS, _FEWEST, _ENTRIES = 200, 20, 2_000_000  # different days, of networks with few links and with many
 
 
@@ -52,10 +54,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--hops", type=int, metavar="K", help="with --cycles hops: the largest number of links")
     add("--replicas", type=int, default=4, help="runs of every learner of one pair (4)")
     add("--seed", type=int, default=0)
-    add("--output", type=Path, metavar="FILE.html", help="write a report with a map as well")
-    add("--folder", type=Path, help="with --pairs: keep finished pairs there, to go on after an interruption")
+    add_output(parser, f"{_FILE}, a report with a map, and with --pairs finished ones, to go on after an interruption")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="with --pairs: processes of this machine (all cores)")
+    add_workers(where)
     where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="with --pairs: a Dask scheduler instead")
 
 
@@ -73,13 +74,19 @@ def run(arguments: argparse.Namespace) -> str:
             replicas=arguments.replicas,
             seed=arguments.seed,
         )
-        if arguments.output is not None:
-            with writing("report", arguments.output):
-                check_place(arguments.output)
+        report = _report(arguments)
+        if report is not None:
+            with writing("report", report):
+                report.parent.mkdir(parents=True, exist_ok=True)
+                check_place(report)
         _tell("Reading the network")
         network = read_network(arguments.network, arguments.nodes, arguments.trips)
         found = _city(arguments, network, wish) if arguments.pairs else _pair(arguments, network, wish)
-    return found if arguments.output is None else f"{found}\n\nReport: {arguments.output}"
+    return found if report is None else f"{found}\n\nReport: {report}"
+
+
+def _report(arguments: argparse.Namespace) -> Path | None:
+    return None if arguments.output is None else arguments.output / _FILE
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -89,11 +96,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise InputError("Say by --from and --to which trips are meant, or by --pairs that many are.")
     if arguments.pairs is not None and ends != (None, None):
         raise InputError("--pairs says which trips are meant; leave --from and --to out.")
-    for name in ("folder", "workers", "scheduler"):
+    for name in ("workers", "scheduler"):
         if arguments.pairs is None and getattr(arguments, name) is not None:
             raise InputError(f"--{name} goes with --pairs; one pair is played here.")
-    if arguments.workers is not None and arguments.workers < 1:
-        raise InputError(f"--workers must be at least 1, not {arguments.workers}.")
+    checked_workers(arguments)
 
 
 @contextmanager
@@ -122,12 +128,13 @@ def _pair(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
     destination = network.nodes[network.number_of(arguments.destination, "--to")]
     wish.to(network, origin, destination, network.times)  # says early what is wrong with the two
     found = study_pair(network, _travelled(network, wish.seed), origin, destination, wish, _tell)
-    if arguments.output is not None:
+    report = _report(arguments)
+    if report is not None:
         _tell("Drawing the report")
         from dpcvx.report.route_page import pair_page  # matplotlib is loaded only for a report
 
-        with writing("report", arguments.output):
-            pair_page(found, _command(arguments)).write(arguments.output)
+        with writing("report", report):
+            pair_page(found, _command(arguments)).write(report)
     return pair_words(found, Path(arguments.network).name)
 
 
@@ -135,14 +142,15 @@ def _city(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
     pairs = wanted_pairs(arguments.pairs, network)
     city = City(network, _travelled(network, wish.seed), wish, pairs, by_driver=arguments.drivers is not None)
     _tell(f"Playing {wish.horizon:,} days for {len(pairs)} pairs on one sum of {len(network.links)} links")
-    with _kept(arguments.folder) as folder:
+    with _kept(None if arguments.output is None else arguments.output / "pairs") as folder:
         swept = play_city(city, folder, workers=arguments.workers, scheduler=arguments.scheduler)
-    if arguments.output is not None:
+    report = _report(arguments)
+    if report is not None:
         _tell("Drawing the report")
         from dpcvx.report.route_page import city_page
 
-        with writing("report", arguments.output):
-            city_page(city, swept.rows, _command(arguments)).write(arguments.output)
+        with writing("report", report):
+            city_page(city, swept.rows, _command(arguments)).write(report)
     return city_words(city, swept.rows, Path(arguments.network).name)
 
 

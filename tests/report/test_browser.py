@@ -86,7 +86,7 @@ def route_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("route")
     town = Path(__file__).parents[2] / "examples" / "small_town"
     ends = ["--from", "1", "--to", "30", "--days", "40", "--replicas", "2"]
-    assert main(["route", str(town), *ends, "--output", str(folder / "route.html")]) == 0
+    assert main(["route", str(town), *ends, "--output", str(folder)]) == 0
     return (folder / "route.html").read_text(encoding="utf-8")
 
 

@@ -139,7 +139,7 @@ print(f"as a bandit {paid / days:.3f} a trip")
 # ---------------------
 #
 # ``dpcvx route NETWORK --from A --to B`` does all this for a network file, with traffic that follows from demand
-# where a file of trips is given, and writes a report with a map (``--output FILE.html``); ``--pairs`` plays a whole
+# where a file of trips is given, and writes a report with a map (``--output FOLDER``); ``--pairs`` plays a whole
 # city.
 
 Path("town.graphml").unlink()
