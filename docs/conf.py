@@ -28,7 +28,7 @@ templates_path = ["templates"]
 # Every reference leads somewhere; names of other packages are known by their first words, without their inventories.
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(numpy|np|cvxpy|cp|scipy|collections|typing|os|pathlib|matplotlib|pandas|networkx)\..*"),
+    (r"py:.*", r"(numpy|np|cvxpy|cp|scipy|collections|typing|types|os|pathlib|matplotlib|pandas|networkx)\..*"),
     (r"py:.*", r"(Any|Array|ArrayLike|Bools|PathLike|Callable|Iterable|Mapping|Sequence|Self|TypeVar|Generator)"),
     (r"py:.*", r"(ABC|abc\.ABC|optional)"),
     (r"py:.*", r"(dict|list|tuple|str|int|float|bool|object|type|None|Exception|array.*|.*Error)"),
