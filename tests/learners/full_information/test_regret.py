@@ -17,7 +17,7 @@ import decision_sets as ds
 from dpcvx import FTPL, FTRL, UnsupportedConeError
 from dpcvx.experiments.losses import GENERATORS
 
-pytestmark = pytest.mark.filterwarnings("ignore::dpcvx.errors.WeakPrivacyWarning")  # bounds say something at epsilon 100
+pytestmark = pytest.mark.filterwarnings("ignore::dpcvx.errors.WeakPrivacyWarning")  # some bounds need epsilon = 100
 REPLICAS = 50
 LADDER = nx.DiGraph([(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)])
 ROWS = np.random.default_rng(7).standard_normal((4, 3))
