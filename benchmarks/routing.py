@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from scipy.spatial import Delaunay
 
 from dpcvx import FTPL, FTRL, DecisionSet, LossSet, SCRiBLe
-from dpcvx.sets.conic.network import Network
+from dpcvx.actions.dag import between
 from dpcvx.sets.solvers.normal_equations import Qdldl
 
 HORIZON = 10**5
@@ -99,7 +99,7 @@ def planar(edges):
 
 def alive(tails, heads, source, target):
     """The edges on a way from the source to the target, and their nodes numbered anew."""
-    live = Network(tails, heads, source, target).live
+    live = between(tails, heads, source, target)
     nodes, numbers = np.unique(np.concatenate([tails[live], heads[live]]), return_inverse=True)
     ends = np.searchsorted(nodes, [source, target])
     return numbers[: live.sum()], numbers[live.sum() :], int(ends[0]), int(ends[1])

@@ -16,6 +16,7 @@ from dpcvx.arrays import Array, Bools
 
 _WHOLE = 2**60  # units of mass into which a flow of 1 is cut
 _SAME = 2**14  # of these, a distance that rounding makes
+_WIDE = 64  # edges a level, from which arrays are faster than a loop over edges
 
 
 class Decomposition(NamedTuple):
@@ -94,29 +95,41 @@ class Dag:
         backwards = list(zip(numbers, self.tails[::-1].tolist(), self.heads[::-1].tolist(), strict=True))
         return backwards, self.heads.tolist(), self.first.tolist()
 
-    def shortest(self, costs: Array) -> list[int]:
-        """The edges of the cheapest path in turn; costs may be negative."""
-        backwards, heads, _ = self._lists
-        cost = costs[self.live].tolist()
-        ahead, best = [np.inf] * (self.nodes - 1) + [0.0], [-1] * self.nodes
-        for e, tail, head in backwards:
-            value = cost[e] + ahead[head]
+    def _ahead(self, cost: Array) -> list[float]:
+        """The least cost from each node to the target, for costs of the live edges."""
+        if len(self.live) > _WIDE * len(self.levels):
+            left = np.zeros(self.nodes)
+            for nodes, edges, starts, _ in reversed(self.levels[:-1]):
+                left[nodes] = np.minimum.reduceat(cost[edges] + left[self.heads[edges]], starts)
+            return left.tolist()
+        ahead, costs = [np.inf] * (self.nodes - 1) + [0.0], cost.tolist()
+        for e, tail, head in self._lists[0]:
+            value = costs[e] + ahead[head]
             if value < ahead[tail]:
-                ahead[tail], best[tail] = value, e
-        edges, node = [], 0
+                ahead[tail] = value
+        return ahead
+
+    def least(self, costs: Array) -> float:
+        """The cost of the cheapest path; costs may be negative."""
+        return float(self._ahead(costs[self.live])[0])
+
+    def shortest(self, costs: Array) -> list[int]:
+        """The edges of the cheapest path in turn, of equally good next edges the first; costs may be negative."""
+        _, heads, first = self._lists
+        cost = costs[self.live]
+        ahead, edges, node = self._ahead(cost), [], 0
         while node != self.nodes - 1:
-            edges.append(best[node])
-            node = heads[best[node]]
+            begin, end = first[node], first[node + 1]
+            values = [c + ahead[v] for c, v in zip(cost[begin:end].tolist(), heads[begin:end], strict=True)]
+            edges.append(begin + values.index(min(values)))
+            node = heads[edges[-1]]
         return [int(e) for e in self.live[edges]]
 
     def distances(self, costs: Array) -> tuple[Array, Array]:
         """The least cost from the source to the tail, and from the head to the target, of each live edge."""
-        backwards, _, _ = self._lists
         cost = costs[self.live].tolist()
-        ahead, behind = [np.inf] * (self.nodes - 1) + [0.0], [0.0] + [np.inf] * (self.nodes - 1)
-        for e, tail, head in backwards:
-            ahead[tail] = min(ahead[tail], cost[e] + ahead[head])
-        for e, tail, head in reversed(backwards):
+        ahead, behind = self._ahead(costs[self.live]), [0.0] + [np.inf] * (self.nodes - 1)
+        for e, tail, head in reversed(self._lists[0]):
             behind[head] = min(behind[head], cost[e] + behind[tail])
         return np.array(behind)[self.tails], np.array(ahead)[self.heads]
 
@@ -166,6 +179,17 @@ class Dag:
         row, column = np.concatenate(rows), np.concatenate(columns)
         return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(count, self.size))
 
+    @cached_property
+    def bridges(self) -> Array:
+        """The edges that are on every path.
+
+        As every edge leads to a larger number, all paths use an edge if and only if no other passes over the gap after
+        its tail: whatever lies on paths comes before its tail or after its head.
+        """
+        out, into = (np.bincount(ends, minlength=self.nodes) for ends in (self.tails, self.heads))
+        found: Array = self.live[np.cumsum(out - into)[self.tails] == 1]
+        return found
+
     def spread_flow(self) -> Array:
         """A unit flow on the live edges, positive on all: the mean of one path through each of them."""
         tails, heads = self.tails.tolist(), self.heads.tolist()
@@ -184,7 +208,7 @@ class Dag:
             after[heads[goes[v]]] += after[v]
         return np.array(flow) / len(tails)
 
-    def indicator(self, edges: list[int]) -> Array:
+    def indicator(self, edges: list[int] | Array) -> Array:
         """The vector with a one at each edge."""
         path = np.zeros(self.size)
         path[edges] = 1.0

@@ -14,9 +14,9 @@ from dpcvx.sets.solvers.linear_program import LinearProgram
 def implicit_equalities(conic: ConicSet) -> Array:
     """The inequality rows that hold with equality on the whole polyhedral part; none where no answer was found."""
     network = Network.of(conic) if conic.columns >= WORTH else None
-    if network is not None and network.is_acyclic:
-        dead = np.zeros(conic.columns, dtype=bool)
-        dead[conic.P.indices] = ~network.live
+    if network is not None and network.dag is not None:
+        dead = np.ones(conic.columns, dtype=bool)
+        dead[conic.P.indices[network.dag.live]] = False
         return np.flatnonzero(dead[conic.A.indices])
     rows = np.flatnonzero(conic.polyhedral)
     return _never_leaving_zero(conic, rows, _without_slack(conic, rows))

@@ -61,14 +61,10 @@ def holds_strictly(conic: ConicSet, v: Array) -> bool:
 def phase_one(conic: ConicSet, names: Sequence[str]) -> Deepest:
     """The deepest point of the set as far as a solver finds it; raises where equalities prove that the set is empty."""
     network = Network.of(conic) if conic.columns >= WORTH else None
-    if network is not None and network.is_acyclic:
-        return Deepest(
-            conic,
-            network.strict_flow()[_places(conic)],
-            "a path through each edge",
-            0.0,
-            np.zeros(conic.E.shape[0] + len(conic.b)),
-        )
+    if network is not None and network.dag is not None:
+        flow = np.zeros(conic.columns)
+        flow[conic.P.indices[network.dag.live]] = network.dag.spread_flow()
+        return Deepest(conic, flow, "a path through each edge", 0.0, np.zeros(conic.E.shape[0] + len(conic.b)))
     for tolerance in _TOLERANCES:
         answer = _maximise_least_slack(conic, tolerance)
         start = answer.point if answer.usable else np.zeros(conic.columns + 1)
@@ -79,13 +75,6 @@ def phase_one(conic: ConicSet, names: Sequence[str]) -> Deepest:
             break
     _check_equalities(conic, v, names)
     return deepest
-
-
-def _places(conic: ConicSet) -> Array:
-    """The entry of x that each coordinate is, where every entry is one."""
-    place = np.empty(conic.columns, dtype=int)
-    place[conic.P.indices] = np.arange(conic.columns)
-    return place
 
 
 def _check_equalities(conic: ConicSet, v: Array, names: Sequence[str]) -> None:

@@ -22,14 +22,12 @@ class Flow(Polytope):
     """Any flow.
 
     Attributes:
-        network: the graph.
         tails, heads: the nodes at the ends of each edge.
         source, target: the nodes that paths join.
     """
 
     def __init__(self, geometry: Geometry, layout: Layout, network: Network) -> None:
         super().__init__(geometry, layout)
-        self.network = network
         self.tails, self.heads = network.tails, network.heads
         self.source, self.target = network.source, network.target
 
@@ -38,7 +36,7 @@ class Flow(Polytope):
         network = Network.of(facts.lifted) if facts.geometry.is_polytope else None
         if network is None:
             return None
-        kind = PathFlow if cls is Flow and network.is_acyclic else cls
+        kind = PathFlow if cls is Flow and network.dag is not None else cls
         return kind(facts.geometry, facts.layout, network)  # type: ignore[return-value]  # a subclass of this one
 
     def paths(self) -> Paths:
@@ -61,27 +59,31 @@ class PathFlow(Flow):
 
     argmin_name = "shortest path in a graph without cycles"
 
+    def __init__(self, geometry: Geometry, layout: Layout, network: Network) -> None:
+        super().__init__(geometry, layout, network)
+        assert network.dag is not None
+        self._dag = network.dag
+
     def argmin(self, c: Array) -> Array:
-        return self.network.cheapest(c)
+        return self._dag.indicator(self._dag.shortest(c))
 
     def support_bound(self, c: Array) -> float:
-        least, _ = self.network.least(-c)
         longest = self._most_edges
-        return -least + _SUMS * longest * longest * float(np.abs(c).max(initial=0.0))
+        return -self._dag.least(-c) + _SUMS * longest * longest * float(np.abs(c).max(initial=0.0))
 
     @cached_property
     def _most_edges(self) -> int:
         """The number of edges of the longest path."""
-        return round(-self.network.least(-np.ones(self.layout.size))[0])
+        return round(-self._dag.least(-np.ones(self.layout.size)))
 
     @cached_property
     def _moving(self) -> int:
         """The same without the edges that are on every path."""
-        return self._most_edges - int(self.network.bridges.sum())
+        return self._most_edges - len(self._dag.bridges)
 
     @cached_property
     def box(self) -> tuple[Array, Array]:
-        return np.where(self.network.bridges, 1.0, 0.0), np.where(self.network.live, 1.0, 0.0)
+        return self._dag.indicator(self._dag.bridges), self._dag.indicator(self._dag.live)
 
     def norm_bound(self, p: float) -> float:
         return float(self._most_edges ** (1 / p))

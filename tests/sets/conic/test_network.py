@@ -31,43 +31,48 @@ def _paths(network):
     return paths
 
 
+@pytest.mark.parametrize("wide", [False, True], ids=["loops", "arrays"])
 @pytest.mark.parametrize("seed", range(20))
-def test_what_a_graph_says_about_its_paths(seed):
+def test_what_a_graph_says_about_its_paths(seed, wide, monkeypatch):
+    monkeypatch.setattr("dpcvx.actions.dag._WIDE", 0 if wide else 1e9)
     network, rng = _random(seed), np.random.default_rng(seed)
-    paths = _paths(network)
-    assert network.is_acyclic
-    assert np.array_equal(network.live, paths.max(axis=0) > 0)
-    assert np.array_equal(network.bridges, paths.min(axis=0) > 0)
-    for costs in (rng.standard_normal(len(network.tails)), np.ones(len(network.tails))):
+    paths, dag = _paths(network), network.dag
+    assert dag is not None
+    assert np.array_equal(np.sort(dag.live), np.flatnonzero(paths.max(axis=0) > 0))
+    assert np.array_equal(np.sort(dag.bridges), np.flatnonzero(paths.min(axis=0) > 0))
+    for costs in (rng.standard_normal(dag.size), np.ones(dag.size)):
         best = float((paths @ costs).min())
-        assert network.least(costs)[0] == pytest.approx(best)
-        path = network.cheapest(costs)
+        assert dag.least(costs) == pytest.approx(best)
+        path = dag.indicator(dag.shortest(costs))
         assert path @ costs == pytest.approx(best) and (paths == path).all(axis=1).any()
-    flow = network.strict_flow()
-    assert np.array_equal(flow > 0, network.live)
-    assert flow[network.live].min() >= 1 / network.live.sum() - 1e-15
-    balance = np.bincount(network.tails, flow, network.nodes) - np.bincount(network.heads, flow, network.nodes)
-    demand = np.zeros(network.nodes)
-    demand[network.source], demand[network.target] = 1.0, -1.0
+    flow = dag.spread_flow()
+    assert flow.min() >= 1 / len(dag.live) - 1e-15
+    balance = np.bincount(dag.tails, flow, dag.nodes) - np.bincount(dag.heads, flow, dag.nodes)
+    demand = np.zeros(dag.nodes)
+    demand[0], demand[-1] = 1.0, -1.0
     assert np.abs(balance - demand).max() <= 1e-14
 
 
 def test_a_cycle_on_the_way_is_seen_and_one_aside_is_not():
     on = Network(np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), 0, 3)
     aside = Network(np.array([0, 1, 4, 5]), np.array([1, 3, 5, 4]), 0, 3)
-    assert not on.is_acyclic
-    assert aside.is_acyclic and np.array_equal(aside.live, [True, True, False, False])
-    assert not Network(np.array([0, 3]), np.array([1, 2]), 0, 2).is_acyclic  # and no way at all
+    assert on.dag is None
+    assert aside.dag is not None and np.array_equal(aside.dag.live, [0, 1])
+    assert Network(np.array([0, 3]), np.array([1, 2]), 0, 2).dag is None  # and no way at all
+
+
+def _nodes(network):
+    return 1 + int(max(network.tails.max(), network.heads.max()))
 
 
 def _declared(network, left_out=None):
     n = len(network.tails)
-    E = sparse.lil_array((network.nodes, n))
+    E = sparse.lil_array((_nodes(network), n))
     for e, (u, v) in enumerate(zip(network.tails, network.heads, strict=True)):
         E[u, e], E[v, e] = 1, -1
-    demand = np.zeros(network.nodes)
+    demand = np.zeros(_nodes(network))
     demand[network.source], demand[network.target] = 1.0, -1.0
-    rows = np.delete(np.arange(network.nodes), [] if left_out is None else left_out)
+    rows = np.delete(np.arange(_nodes(network)), [] if left_out is None else left_out)
     x = cp.Variable(n, nonneg=True)
     return DecisionSet(x, [sparse.csr_array(E)[rows] @ x == demand[rows]])
 
