@@ -396,6 +396,17 @@ def played(learner, losses, replicas, sign=1):
     return incurred + learner.decision_set.support(-losses.sum(axis=0))
 
 
+def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
+    """100 runs, 6 standard errors: a false alarm is less likely than 1e-8."""
+    X, Y, T = ds.simplex(2), box_losses(2), 2000
+    right = Exp2(X, Y, T, noise_scale=2.0)
+    fast = Exp2(X, Y, T, noise_scale=2.0, learning_rate=10 * right.learning_rate, exploration=right.exploration)
+    losses = np.tile([-1.0, 1.0], (T, 1))
+    slow, quick = (played(learner, losses, 100) for learner in (right, fast))
+    assert slow.mean() + 0.6 * slow.std() <= right.uncapped_bound
+    assert quick.mean() - 0.6 * quick.std() > right.uncapped_bound
+
+
 # privacy
 
 
