@@ -116,9 +116,14 @@ def read_graphml(path: Path) -> Network:
         raise ValueError(f"{path.name}, line {line}: the XML is malformed at column {column + 1}.") from error
     except (nx.NetworkXError, KeyError, ValueError) as error:
         raise ValueError(f"{path.name} is no GraphML that networkx can read: {error}") from error
-    if all(isinstance(node, str) and node.lstrip("-").isdigit() for node in graph.nodes):
+    if all(isinstance(node, str) and _is_a_number(node) for node in graph.nodes):
         graph = nx.relabel_nodes(graph, {node: int(node) for node in graph.nodes})
     return from_graph(graph)
+
+
+def _is_a_number(name: str) -> bool:
+    """Whether the name of a node is a whole number as it is written, without zeros in front."""
+    return name.removeprefix("-").isdecimal() and str(int(name)) == name
 
 
 def _attribute(data: list[dict[str, Any]], names: Any, name: str) -> Array | None:

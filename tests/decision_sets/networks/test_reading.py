@@ -158,6 +158,14 @@ def test_a_malformed_line_of_a_gmns_file_is_named(write, old, new, sentence):
         ds.read_network(write("link.csv", LINKS.replace(old, new)))
 
 
+def test_names_with_zeros_in_front_stay_apart(tmp_path):
+    streets = nx.DiGraph([("0", "00"), ("00", "1"), ("0", "-0"), ("-0", "1")])
+    nx.write_graphml(streets, tmp_path / "streets.graphml")
+    network = ds.read_network(tmp_path / "streets.graphml")
+    assert network.nodes == ("0", "00", "1", "-0") and len(network.links) == 4
+    assert network.number_of("00") != network.number_of("0")
+
+
 def test_graphml_with_texts_for_numbers_is_read(tmp_path):
     streets = nx.MultiDiGraph(crs="epsg:4326")
     for node in (11, 12, 13):
