@@ -17,8 +17,10 @@ import tracemalloc
 
 import clarabel
 import cvxpy as cp
+import goals
 import numpy as np
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
+from goals import in_turn, report, seconds
 from hard_sequences import grid_paths
 from scipy import sparse
 
@@ -28,27 +30,6 @@ from dpcvx.actions.listed import Listed
 from dpcvx.experiments.losses import const
 
 LONG = 10**6
-missed = 0
-
-
-def report(what, ratio, goal, at_most):
-    global missed
-    good = ratio <= goal if at_most else ratio >= goal
-    missed += not good
-    sign = "<=" if at_most else ">="
-    print(f"{what:95s} {ratio:8.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
-
-
-def seconds(step, times):
-    begun = time.process_time()
-    for _ in range(times):
-        step()
-    return (time.process_time() - begun) / times
-
-
-def in_turn(first, second, times, turns):
-    """Median of the ratio of two steps, measured in turn; `times` of each."""
-    return statistics.median(seconds(first, times[0]) / seconds(second, times[1]) for _ in range(turns))
 
 
 def rounds_of(learner, loss):
@@ -266,4 +247,4 @@ if __name__ == "__main__":
     learners()
     long_runs()
     million(LONG if chosen.million else 20_000)
-    sys.exit(missed)
+    sys.exit(goals.missed)

@@ -15,34 +15,14 @@ import sys
 import time
 
 import cvxpy as cp
+import goals
 import numpy as np
+from goals import in_turn, report, seconds
 
 import decision_sets as ds
 from dpcvx import FTRL, simulate
 from dpcvx.experiments.losses import const
 from dpcvx.privacy.counters import codeword_shape
-
-missed = 0
-
-
-def report(what, ratio, goal, at_most):
-    global missed
-    good = ratio <= goal if at_most else ratio >= goal
-    missed += not good
-    sign = "<=" if at_most else ">="
-    print(f"{what:95s} {ratio:8.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
-
-
-def seconds(step, times):
-    begun = time.perf_counter()
-    for _ in range(times):
-        step()
-    return (time.perf_counter() - begun) / times
-
-
-def in_turn(first, second, times, turns):
-    """Median of the ratio of two steps, measured in turn."""
-    return statistics.median(seconds(first, times) / seconds(second, times) for _ in range(turns))
 
 
 def next_word(word):
@@ -89,7 +69,7 @@ def single():
     loss = np.random.default_rng(0).uniform(-1, 1, n)
     ours = FTRL(ds.simplex(n), ds.loss_box(n), T, epsilon=1.0, noise="laplace", seed=0)
     hand = HandWritten(n, T, 1.0, np.random.default_rng(0))
-    ratio = in_turn(rounds_of(ours, loss), rounds_of(hand, loss), 2000, 9)
+    ratio = in_turn(rounds_of(ours, loss), rounds_of(hand, loss), (2000, 2000), 9)
     report("simplex N=20, one private round / the same written by hand", ratio, 3, True)
 
 
@@ -199,4 +179,4 @@ if __name__ == "__main__":
     growth()
     if chosen.million:
         million()
-    sys.exit(missed)
+    sys.exit(goals.missed)

@@ -14,8 +14,10 @@ import time
 import warnings
 
 import cvxpy as cp
+import goals
 import networkx as nx
 import numpy as np
+from goals import report
 from scipy.linalg import blas, lapack
 
 import decision_sets
@@ -26,7 +28,6 @@ from dpcvx.sets.geometry.newton import decrement
 from dpcvx.sets.sizes import Sizes
 
 rng = np.random.default_rng(0)
-missed = 0
 
 
 def compare(ours, theirs, repeats=40, seconds=3.0):
@@ -48,14 +49,6 @@ def _once(job):
         job()
         calls += 1
     return (time.perf_counter() - begun) / calls
-
-
-def report(what, ratio, goal, at_most):
-    global missed
-    good = ratio <= goal if at_most else ratio >= goal
-    missed += not good
-    sign = "<=" if at_most else ">="
-    print(f"{what:66s} {ratio:9.2f}   goal {sign} {goal:<6g} {'ok' if good else 'MISSED'}", flush=True)
 
 
 def barrier_round(chart, z, covector):
@@ -296,4 +289,4 @@ if __name__ == "__main__":
     portfolio_rounds()
     declarations()
     builds()
-    sys.exit(missed)
+    sys.exit(goals.missed)

@@ -13,11 +13,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import argparse
-import statistics
 import sys
-import time
 
+import goals
 import numpy as np
+from goals import in_turn, report
 
 import decision_sets as ds
 from dpcvx import FTRL, LogBarrierBandit, PrivateBandit
@@ -28,29 +28,6 @@ HORIZON = 2**14
 DELTA = 1e-6
 BLOCKS = (10, 1000, 100_000)
 EXPERTS = (10, 100, 1000)
-
-missed = 0
-
-
-def report(what, ratio, goal, at_most):
-    global missed
-    good = ratio <= goal if at_most else ratio >= goal
-    missed += not good
-    sign = "<=" if at_most else ">="
-    print(f"{what:80s} {ratio:8.2f}   goal {sign} {goal:<4g} {'ok' if good else 'MISSED'}", flush=True)
-
-
-def seconds(step, times):
-    begun = time.process_time()
-    for _ in range(times):
-        step()
-    return (time.process_time() - begun) / times
-
-
-def in_turn(first, second, times, turns):
-    """Median of the ratio of two steps, measured in turn; `times` says how often each is called in a turn."""
-    first(), second()
-    return statistics.median(seconds(first, times[0]) / seconds(second, times[1]) for _ in range(turns))
 
 
 def per_value(turns):
@@ -127,8 +104,8 @@ def main():
     boxes(turns)
     full_information(turns)
     arms(turns)
-    print(f"{missed} goals missed")
-    return missed
+    print(f"{goals.missed} goals missed")
+    return goals.missed
 
 
 if __name__ == "__main__":

@@ -95,3 +95,11 @@ def _as_float(number: Any) -> float:
     with np.errstate(over="ignore"):
         value = float(number)
     return math.copysign(_LARGEST, value) if math.isinf(value) and np.isfinite(number) else value
+
+def sums_by_column(values: Array, column: Array, width: int) -> Array:
+    """Sums of values by column, on leading batch axes."""
+    if values.ndim == 1:
+        return np.bincount(column, weights=values, minlength=width)
+    out = np.zeros((width, *values.shape[:-1]))
+    np.add.at(out, column, np.moveaxis(values, -1, 0))
+    return np.moveaxis(out, 0, -1)

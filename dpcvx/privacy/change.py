@@ -252,18 +252,6 @@ class Change(Neighbours):
         blur = 2.0**-52 * self.size * float(ends[0] @ ends[1])
         return math.floor((self.feedback_change(sizes) * (1 + 1e-6) + blur) / step) + 2
 
-    def width(self, low: Any, high: Any) -> Any:
-        return high - low
-
-    def interval(self, low: Array, high: Array) -> tuple[Array, Array]:
-        return low, high
-
-    def kept(self, losses: Array, clipped: Array) -> Array:
-        return clipped
-
-    def exempt(self, loss: Array) -> bool:
-        return False
-
     # words
 
     @property

@@ -92,21 +92,23 @@ class Neighbours(ABC):
         """The same in whole units of a grid, where it is to hold for every action; None where each has its own."""
         return None
 
-    @abstractmethod
+    # both neighbours lie in the loss set, unless a relation says otherwise
+
     def width(self, low: Any, high: Any) -> Any:
         """How far a number between `low` and `high` can move; or each of several."""
+        return high - low
 
-    @abstractmethod
     def interval(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Where the feedback lies on both of two neighbouring streams, given its ends over the loss set."""
+        return low, high
 
-    @abstractmethod
     def kept(self, losses: Array, clipped: Array) -> Array:
         """The clipped losses, but for those that must stay what they are."""
+        return clipped
 
-    @abstractmethod
     def exempt(self, loss: Array) -> bool:
         """Whether a loss may lie outside its set."""
+        return False
 
 
 class Replace(Neighbours):
@@ -119,18 +121,6 @@ class Replace(Neighbours):
 
     def feedback_change(self, sizes: Sizes) -> float:
         return sizes.feedback_range
-
-    def width(self, low: Any, high: Any) -> Any:
-        return high - low
-
-    def interval(self, low: Array, high: Array) -> tuple[Array, Array]:
-        return low, high
-
-    def kept(self, losses: Array, clipped: Array) -> Array:
-        return clipped
-
-    def exempt(self, loss: Array) -> bool:
-        return False
 
 
 class ZeroOut(Neighbours):

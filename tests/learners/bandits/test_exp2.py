@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from catalogue_sets import CATALOGUE
 from loss_sets import ball_losses, box_losses
+from playing import noisy_regret
 
 import decision_sets as ds
 from dpcvx import Exp2, simulate
@@ -380,20 +381,9 @@ def test_mean_regret_is_below_the_proved_bound(name):
     learner, array = make(horizon), losses(horizon)
     bound = learner.regret_bound.total
     assert bound <= 0.5 * horizon * learner.sizes.variation  # otherwise the comparison says nothing
-    regret = played(learner, array, 50)
+    regret = noisy_regret(learner, array, 50)
     assert regret.mean() + 3 * regret.std() / math.sqrt(50) <= bound
-    assert played(learner, array, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
-
-
-def played(learner, losses, replicas, sign=1):
-    """Regret of replicas whose feedback carries the noise the learner was tuned for."""
-    playing, rng = learner.simulated(replicas, 0), np.random.default_rng(1)
-    incurred = np.zeros(replicas)
-    for loss in losses:
-        values = playing.act() @ loss
-        incurred += values
-        playing.update(sign * (values + learner.noise_scale * rng.laplace(size=replicas)))
-    return incurred + learner.decision_set.support(-losses.sum(axis=0))
+    assert noisy_regret(learner, array, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
 
 
 def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
@@ -402,7 +392,7 @@ def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
     right = Exp2(X, Y, T, noise_scale=2.0)
     fast = Exp2(X, Y, T, noise_scale=2.0, learning_rate=10 * right.learning_rate, exploration=right.exploration)
     losses = np.tile([-1.0, 1.0], (T, 1))
-    slow, quick = (played(learner, losses, 100) for learner in (right, fast))
+    slow, quick = (noisy_regret(learner, losses, 100) for learner in (right, fast))
     assert slow.mean() + 0.6 * slow.std() <= right.uncapped_bound
     assert quick.mean() - 0.6 * quick.std() > right.uncapped_bound
 

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from loss_sets import ball_losses, box_losses
+from playing import noisy_regret
 from scipy.integrate import quad
 
 import decision_sets as ds
@@ -162,17 +163,6 @@ def test_rounding_is_charged_for_every_group_and_for_larger_feedback():
     assert secure.uncapped_bound > HybridBandit(ds.cube(5), ball_losses(5, 1), 1000).uncapped_bound
 
 
-def played(learner, losses, replicas, sign=1):
-    """Regret of replicas whose feedback carries the noise that the learner was tuned for."""
-    playing, rng = learner.simulated(replicas, 0), np.random.default_rng(1)
-    incurred = np.zeros(replicas)
-    for loss in losses:
-        values = playing.act() @ loss
-        incurred += values
-        playing.update(sign * (values + learner.noise_scale * rng.laplace(size=replicas)))
-    return incurred + learner.decision_set.support(-losses.sum(axis=0))
-
-
 def product():
     """Two simplices of different sizes and an interval."""
     x = cp.Variable(6)
@@ -186,9 +176,9 @@ def test_corners_of_products_are_played_and_learnt_below_the_bound():
     learner = HybridBandit(X, Y, T, noise_scale=0.2)
     assert learner.uncapped_bound <= 0.5 * T * learner.sizes.variation
     losses = np.tile([0.5, -0.5, 0.5, 0.5, -0.5, 0.5], (T, 1))
-    regret = played(learner, losses, 50)
+    regret = noisy_regret(learner, losses, 50)
     assert regret.mean() + 6 * regret.std() / math.sqrt(50) <= learner.uncapped_bound
-    assert played(learner, losses, 50, sign=-1).mean() > 1.2 * learner.uncapped_bound
+    assert noisy_regret(learner, losses, 50, sign=-1).mean() > 1.2 * learner.uncapped_bound
     playing = learner.simulated(50, 3)
     for _ in range(30):
         actions = playing.act()
@@ -214,9 +204,9 @@ def test_mean_regret_is_below_the_proved_bound(X, Y, noise, horizon):
     loss[0] = -1 / X.size
     losses = np.tile(loss / Y.radius(1) * X.size if X.size != 4 else loss * 4, (horizon, 1))
     losses = losses * (1 if Y.contains(losses[0]) else 1 / np.abs(losses[0]).sum())
-    regret = played(learner, losses, 50)
+    regret = noisy_regret(learner, losses, 50)
     assert regret.mean() + 3 * regret.std() / math.sqrt(50) <= bound
-    assert played(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
+    assert noisy_regret(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
 
 
 def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
@@ -225,7 +215,7 @@ def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
     right = HybridBandit(X, Y, T, noise_scale=2.0)
     fast = HybridBandit(X, Y, T, noise_scale=2.0, learning_rate=10 * right.learning_rate, barrier=right.barrier)
     losses = np.tile(0.5 - np.eye(4)[0], (T, 1))
-    slow, quick = (played(learner, losses, 100) for learner in (right, fast))
+    slow, quick = (noisy_regret(learner, losses, 100) for learner in (right, fast))
     assert slow.mean() + 0.6 * slow.std() <= right.uncapped_bound
     assert quick.mean() - 0.6 * quick.std() > right.uncapped_bound
 

@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from loss_sets import box_losses
+from playing import noisy_regret
 
 import decision_sets as ds
 from dpcvx import DecisionSet, Exp2, LogBarrierBandit, simulate
@@ -209,17 +210,6 @@ def test_settings_survive_with_noise_and_simulated():
     assert learner.simulated(6, 1).act().shape == (6, 3)
 
 
-def played(learner, losses, replicas, sign=1):
-    """Regret of replicas whose feedback carries the noise the learner was tuned for."""
-    playing, rng = learner.simulated(replicas, 0), np.random.default_rng(1)
-    incurred = np.zeros(replicas)
-    for loss in losses:
-        values = playing.act() @ loss
-        incurred += values
-        playing.update(sign * (values + learner.noise_scale * rng.laplace(size=replicas)))
-    return incurred + learner.decision_set.support(-losses.sum(axis=0))
-
-
 @pytest.mark.parametrize(
     ("arms", "horizon", "noise", "gap"), [(2, 2000, 0.0, 0.8), (5, 4000, 0.0, 1.0), (3, 4000, 0.5, 1.0)]
 )
@@ -228,9 +218,9 @@ def test_mean_regret_is_below_the_proved_bound(arms, horizon, noise, gap):
     bound = learner.regret_bound.total
     assert bound <= 0.5 * horizon * learner.sizes.variation  # otherwise the comparison says nothing
     losses = coin_losses(arms, horizon, 1, gap)
-    regret = played(learner, losses, 50)
+    regret = noisy_regret(learner, losses, 50)
     assert regret.mean() + 3 * regret.std() / math.sqrt(50) <= bound
-    assert played(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
+    assert noisy_regret(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
 
 
 def test_the_reduction_runs_secure_and_simulated():

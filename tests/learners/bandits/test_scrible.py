@@ -8,6 +8,7 @@ import pytest
 from catalogue_sets import CATALOGUE, DAG
 from declared_sets import DECLARED
 from loss_sets import ball_losses, box_losses
+from playing import noisy_regret
 from scipy.stats import ks_2samp
 
 import decision_sets as ds
@@ -307,19 +308,10 @@ def test_mean_regret_is_below_the_bound_where_it_says_something(name):
 @pytest.mark.slow
 def test_a_rate_ten_times_too_high_pays_more_than_the_bound():
     """100 runs, 6 standard errors: a false alarm is less likely than 1e-8."""
-    X, Y, T, scale = ds.cube(1), box_losses(1), 2000, 2.0
-    right = SCRiBLe(X, Y, T, noise_scale=scale)
-    fast = SCRiBLe(X, Y, T, noise_scale=scale, learning_rate=10 * right.learning_rate)
-    regrets = []
-    for learner in (right, fast):
-        playing, rng = learner.simulated(100, 5), np.random.default_rng(1)
-        incurred = np.zeros(100)
-        for _ in range(T):
-            values = playing.act()[:, 0]
-            incurred += values
-            playing.update(values + scale * rng.laplace(size=100))
-        regrets.append(incurred + T)
-    slow, quick = regrets
+    X, Y, T = ds.cube(1), box_losses(1), 2000
+    right = SCRiBLe(X, Y, T, noise_scale=2.0)
+    fast = SCRiBLe(X, Y, T, noise_scale=2.0, learning_rate=10 * right.learning_rate)
+    slow, quick = (noisy_regret(learner, np.ones((T, 1)), 100) for learner in (right, fast))
     assert slow.mean() + 0.6 * slow.std() <= right.uncapped_bound
     assert quick.mean() - 0.6 * quick.std() > right.uncapped_bound
 

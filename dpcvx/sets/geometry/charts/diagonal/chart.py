@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, sums_by_column
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart
 from dpcvx.sets.geometry.charts.diagonal.factor import CurvedFactor, DiagonalFactor
@@ -95,7 +95,7 @@ class DiagonalChart(Chart):
         if self.structure.layers:
             N = self.width
             return sum((values[..., i * N : (i + 1) * N] for i in range(1, self.structure.layers)), values[..., :N])
-        return _scatter(values, self.structure.column, self.width)
+        return sums_by_column(values, self.structure.column, self.width)
 
     def factor(self, z: Array, *, accurate: bool = False) -> DiagonalFactor:
         gradient, root, U = self.derivatives(z)
@@ -125,7 +125,7 @@ class DiagonalChart(Chart):
 
     def pull(self, c: Array) -> Array:
         c = c * self._gain
-        return c if self._direct else _scatter(c, self._source, self.width)
+        return c if self._direct else sums_by_column(c, self._source, self.width)
 
     def pull_lifted(self, q: Array) -> Array:
         return q * self.unit
@@ -163,12 +163,3 @@ class DiagonalChart(Chart):
         if self.width <= _LARGE:
             return super().least_width()
         return self.factor(np.zeros(self.width)).flattest  # D is the identity here, so only the few columns can squeeze
-
-
-def _scatter(values: Array, column: Array, width: int) -> Array:
-    """Sums of values by column, on leading batch axes."""
-    if values.ndim == 1:
-        return np.bincount(column, weights=values, minlength=width)
-    out = np.zeros((width, *values.shape[:-1]))
-    np.add.at(out, column, np.moveaxis(values, -1, 0))
-    return np.moveaxis(out, 0, -1)

@@ -9,7 +9,7 @@ import scipy.linalg
 from scipy import sparse
 from scipy.linalg import blas
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, sums_by_column
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import SAFE, Chart, Factor
@@ -86,7 +86,7 @@ class SparseChart(Chart):
             return values
         if layers:
             return sum((values[..., i * N : (i + 1) * N] for i in range(1, layers)), values[..., :N])
-        return _scatter(values, self.structure.column, N)
+        return sums_by_column(values, self.structure.column, N)
 
     def slack_step(self, dz: Array) -> Array:
         spread = dz if self.structure.layers == 1 else dz.take(self.structure.column, axis=-1)
@@ -110,7 +110,7 @@ class SparseChart(Chart):
 
     def pull(self, c: Array) -> Array:
         c = c * self._gain
-        return c if self._direct else _scatter(c, self._source, self.width)
+        return c if self._direct else sums_by_column(c, self._source, self.width)
 
     def pull_lifted(self, q: Array) -> Array:
         return q * self.unit
@@ -176,12 +176,3 @@ class SparseChart(Chart):
     def __getstate__(self) -> dict[str, object]:
         """Without what holds the numbers of a solver."""
         return {key: value for key, value in self.__dict__.items() if key not in ("_at_center", "_in_x")}
-
-
-def _scatter(values: Array, column: Array, width: int) -> Array:
-    """Sums of values by column, on leading batch axes."""
-    if values.ndim == 1:
-        return np.bincount(column, weights=values, minlength=width)
-    out = np.zeros((width, *values.shape[:-1]))
-    np.add.at(out, column, np.moveaxis(values, -1, 0))
-    return np.moveaxis(out, 0, -1)
