@@ -168,6 +168,7 @@ def test_a_module_belongs_to_the_longest_name_that_begins_its_own():
     assert place_of("dpcvx", rows) == (2, "dpcvx") and place_of("dpcvx.setsuna", rows) == (-1, "")
 
 
+@pytest.mark.slow
 def test_the_picture_shows_every_package_and_arrows_that_say_something_new(reading, tmp_path):
     rows = (("dpcvx.a",), ("dpcvx.b",), ("dpcvx.c",), ("dpcvx.d",))
     pairs = [("d", "c"), ("c", "b"), ("d", "b"), ("d", "a"), ("b", "a"), ("a", "d")]

@@ -27,6 +27,7 @@ SETS = {"simplex": lambda: ds.simplex(5), "polytope": polytope, "ball": lambda: 
 STREAM = np.random.default_rng(0).uniform(-1, 1, (40, 5))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("make", [FTRL, FTPL])
 @pytest.mark.parametrize(

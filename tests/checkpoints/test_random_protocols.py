@@ -281,6 +281,7 @@ def can_be_loaded(place):
     return True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", SECURE.values(), ids=SECURE)
 @pytest.mark.parametrize("gentle", [False, True])
 def test_no_state_is_continued_twice(tmp_path, monkeypatch, make, gentle):

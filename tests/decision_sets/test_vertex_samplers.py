@@ -73,6 +73,7 @@ def inner_points(declared: DecisionSet, rng: np.random.Generator) -> list[np.nda
     return [declared.center, 0.1 * declared.center + 0.9 * a, 0.3 * a + 0.7 * b]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("samples", [SAMPLES // 10, pytest.param(SAMPLES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_drawn_vertices_have_the_given_mean(name, samples):

@@ -60,6 +60,7 @@ def folder(tmp_path):
     return tmp_path / "state"
 
 
+@pytest.mark.slow
 def test_a_killed_service_shows_the_same_action_again_and_goes_on(folder):
     service = Service(folder, "--rounds", "0")
     for _ in range(4):

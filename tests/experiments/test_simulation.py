@@ -365,6 +365,7 @@ def test_a_run_killed_at_a_random_round_resumes_to_the_same_bits(tmp_path):
     assert answer.stdout == "bit-identical\n", answer.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("change", ["learner", "set", "losses", "seed", "replicas", "checkpoints", "key", "nothing"])
 def test_a_kept_run_is_not_continued_by_another(tmp_path, monkeypatch, change):
     path = tmp_path / "run"

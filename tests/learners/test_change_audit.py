@@ -15,6 +15,7 @@ COUPLED = list(changed_mechanisms())
 QUICK = ("; entries move", "nearest", "hundredth short", "unit forgotten")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "case",
     [

@@ -45,6 +45,7 @@ def test_the_noise_for_one_path_of_a_thousand_is_that_of_2500_times_the_epsilon(
     assert said.certificate.epsilon_for("replace") == pytest.approx(2500, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_hiding_one_path_of_a_thousand_costs_bandits_what_epsilon_1000_costs(town):
     X, Y, change = town
     losses = const(X, Y, 1024)

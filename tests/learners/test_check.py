@@ -110,6 +110,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_holds_what_it_can_be_asked(name):
     answers = check_learner(LEARNERS[name])
@@ -407,6 +408,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("make", "failed", "words"), BROKEN, ids=lambda one: getattr(one, "__name__", None))
 def test_what_is_broken_is_named(make, failed, words):
     with pytest.raises(LearnerCheckError, match=words) as caught:

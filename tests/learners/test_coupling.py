@@ -134,8 +134,8 @@ def check(row, path, seed=0):
 
 def test_learners_show_nothing_but_their_releases_and_pay_what_they_claim(tmp_path):
     """A part of the sample, on sets that are made fast."""
-    found = [check(row, tmp_path / "learner") for row in SAMPLE]
-    assert len(found) > 25 and all(result.releases for result in found)
+    found = [check(row, tmp_path / "learner") for row in SAMPLE[::3]]
+    assert len(found) > 8 and all(result.releases for result in found)
     assert max(result.price.epsilon for result in found) > 0.999  # and some streams are the worst ones
 
 

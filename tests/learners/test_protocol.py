@@ -107,6 +107,7 @@ def test_replicas_run_on_a_leading_axis_and_differ(make):
     each.update(np.array([[1.0, 0, 0, 0], [0, 0, 0, 1.0]]))  # one loss for each replica
 
 
+@pytest.mark.slow
 def test_a_replica_alone_has_the_law_of_a_single_run():
     """Mean action of 400 replicas against 400 single runs: within six standard errors, false alarm below 1e-6."""
     X, Y = experts()
@@ -196,6 +197,7 @@ def test_sets_of_the_wrong_kind_are_named(make):
         make(X, Y, 2.5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rate", [1e-100, 1e10, 1e100])
 @pytest.mark.parametrize("regularizer", ["euclidean", "entropy", "barrier"])
 def test_extreme_learning_rates_stay_in_the_set(rate, regularizer):

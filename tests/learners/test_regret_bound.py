@@ -23,6 +23,7 @@ def short_learners(T):
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", short_learners(64))
 def test_a_bound_above_the_largest_regret_keeps_its_parts_and_says_from_when_it_helps(name):
     learner = short_learners(64)[name]

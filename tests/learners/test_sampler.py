@@ -46,6 +46,7 @@ def test_unknown_samplers_are_refused(name, sampler):
         MAKERS[name](sampler=sampler)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["FTRL", "FTRL, delta", "FTPL", "PrivateBandit", "PrivateSums"])
 def test_claims_and_prices_are_the_same_with_both(name):
     streams = worst_neighbours(box_losses(N), 32, norm=2 if "delta" in name else 1)

@@ -205,6 +205,7 @@ def test_a_certificate_says_what_is_protected_and_what_was_only_declared(reroute
     assert "each value to its interval over the loss set" in str(MADE["Exp2 change"]())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("own", ["replace", "zero-out", "comes"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -228,6 +229,7 @@ def test_no_change_of_a_loss_costs_more_than_the_certificate_says_of_it(kind, ow
     assert said / 2 < cost <= said
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["replace", "zero-out"])
 @pytest.mark.parametrize("own", ["replace", "zero-out", "change"])
 @pytest.mark.parametrize("losses", ["box", "simplex", "ball", "away"])

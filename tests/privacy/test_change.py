@@ -84,6 +84,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("losses", LOSSES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])

@@ -72,6 +72,7 @@ def test_worst_neighbours_cost_all_that_is_claimed_and_no_more():
         assert isinstance(found, Coupling) and "holds its claim" in str(found)
 
 
+@pytest.mark.slow
 def test_both_relations_several_rounds_and_losses_outside_the_set_hold():
     for neighbours in ("replace", "zero-out"):
         for loss_set in (Y, ball_losses(2), ball_losses(2, 1)):

@@ -101,6 +101,7 @@ def registered(monkeypatch):
         monkeypatch.setitem(COUNTERS, counter.key, counter)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("key", "epsilon", "delta"), SETTINGS)
 @pytest.mark.parametrize("maker", [simulated, secure])
 def test_exact_audits_know_a_new_counter(key, epsilon, delta, maker):

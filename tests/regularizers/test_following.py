@@ -138,6 +138,7 @@ def resumed(learner, path, break_it=lambda learner: None):
     return np.concatenate(parts)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("regularizer", ["barrier", "entropy", "euclidean"])
 @pytest.mark.parametrize("options", [{}, {"epsilon": 1e3}, {"epsilon": 1e3, "replicas": 3}], ids=str)
 def test_a_resumed_run_gives_the_same_bits(X, regularizer, options, tmp_path):

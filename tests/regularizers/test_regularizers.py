@@ -104,6 +104,7 @@ def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
             assert g @ np.linalg.solve(H, g) <= regularizer.dual_norm**2 * (1 + 1e-6)
 
 
+@pytest.mark.sampled(3)
 def test_argmins_are_in_the_set_and_optimal(sizes):
     """No move toward a vertex or another argmin lowers the objective by more than a solver's error."""
     X = sizes.decision_set

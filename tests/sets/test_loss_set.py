@@ -133,6 +133,7 @@ def _exact_ends(lower, upper, x):
     return sum(min(side) for side in sides), sum(max(side) for side in sides)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [1, 3, 50, 700])
 @pytest.mark.parametrize("far", [0.0, 1.0, 1e6, 1e14])
 def test_the_range_of_a_box_is_rounded_outward_and_no_further_than_rounding(size, far):

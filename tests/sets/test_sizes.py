@@ -19,6 +19,7 @@ def sizes(request):
     return Sizes(X, box_losses(X.shape))
 
 
+@pytest.mark.sampled(3)
 def test_sizes_hold_for_sampled_points(sizes):
     X, Y = sizes.decision_set, sizes.loss_set
     rng = np.random.default_rng(0)

@@ -68,6 +68,7 @@ def asked_here(folder):
     return answers[0]
 
 
+@pytest.mark.slow
 def test_a_folder_held_by_another_process_is_refused_without_waiting(tmp_path):
     with held_by_another_process(tmp_path):
         assert asked_here(tmp_path) == "refused"

@@ -69,6 +69,7 @@ def test_prices_are_fitted_where_noise_costs_more_than_learning():
                 assert less.method == NON_PRIVATE and (less.size, less.horizon) == (point.size, point.horizon)
 
 
+@pytest.mark.slow
 def test_vacuous_bounds_do_not_count():
     assert not Promise(total=6.0, learning=5.9, largest=10.0).meaningful
     assert not free(Promise(total=6.0, learning=5.9, largest=10.0)) and free(Promise(6.0, 5.9, 12.0))

@@ -147,6 +147,7 @@ def test_the_epsilon_of_the_bounds_is_that_of_the_thresholds():
         assert bound_threshold(X, Y, "full information", 1000, delta).epsilon == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_epsilon_of_the_bandit_bounds_separates_too():
     """By the formulas of the learners themselves, through the public ones."""
     X, Y, horizon = ds.simplex(4), box_losses(4), 2**16
@@ -227,6 +228,7 @@ def test_a_single_point_costs_nothing():
     assert "nothing to learn" in found.recommendation and str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1e-6, 100])
 def test_extreme_epsilons_and_one_round_are_measured(epsilon):
     found = price_of_privacy(ds.cube(1), box_losses(1), (epsilon,), (1, 64), replicas=4)
@@ -244,6 +246,7 @@ def test_matrices_and_delta_are_measured():
     assert all(abs(row.regret) <= row.largest for row in found.rows)
 
 
+@pytest.mark.slow
 def test_own_losses_are_played():
     def mine(X, Y, horizon, seed=0):
         return const(X, Y, horizon, seed=seed)
@@ -332,6 +335,7 @@ def test_a_declared_loss_set_of_another_shape_is_refused():
         price_of_privacy(ds.cube(2), LossSet(y, [y >= 0, y <= 1]), (1.0,), (4,))
 
 
+@pytest.mark.slow
 def test_a_declared_change_is_priced_beside_the_whole_round(tmp_path):
     X, Y = ds.simplex(3), box_losses(3)
     settings = {"settings": "full information", "losses": "const", "replicas": 8, "neighbours": ds.share(Y, 1000)}
@@ -349,6 +353,7 @@ def test_a_declared_change_is_priced_beside_the_whole_round(tmp_path):
         price_of_privacy(X, Y, 1.0, 64, neighbours=ds.share(box_losses(2), 10))
 
 
+@pytest.mark.slow
 def test_bounds_know_of_a_declared_change():
     X, Y = ds.simplex(3), box_losses(3)
     for setting in ("full information", "bandit"):

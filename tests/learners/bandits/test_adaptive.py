@@ -123,7 +123,8 @@ def test_a_private_bandit_adds_its_batches_and_the_one_that_was_not_released(see
         assert private.paid is None
         private.update(float(private.act()[0]))
     inner = private._learner
-    assert inner.rounds == 12 and inner.paid is None and private.paid > 50
+    assert inner.rounds == 12 and inner.paid is None and np.isfinite(private.paid)
+    assert seed is None or private.paid > 50
     error = private.certificate.grid / 2 if seed is None else 0.0
     assert private.paid == pytest.approx(4 * inner.paid_with(error) + 2 * private.sizes.variation)
     assert inner.paid_with(1.0) > inner.paid_with(0.0) + 12

@@ -56,6 +56,7 @@ def play_the_worst(learner, rounds, seed=0, looks=1):
 # Newton steps and actions
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 def test_actions_are_in_the_set_and_the_decrement_is_small_after_worst_feedback(name):
     X, Y = pair(name)
@@ -116,6 +117,7 @@ def drawn_estimate(learner, loss):
     return (after.linear - learner._state.linear)[..., X.geometry.chart.auxiliaries :] / learner.learning_rate
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", ["cholesky", "eigen"])
 @pytest.mark.parametrize("name", SETS)
 def test_the_mean_over_all_poles_is_the_loss_exactly(name, method, monkeypatch):
@@ -134,6 +136,7 @@ def test_the_mean_over_all_poles_is_the_loss_exactly(name, method, monkeypatch):
     assert np.abs(mean - expected).max() <= 1e-9 * max(1.0, np.abs(estimates).max())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 def test_the_mean_over_directions_is_the_loss(name):
     """4,000 draws at one point; every coordinate within 6.5 standard errors: false alarm below 1e-7 over all sets."""
@@ -205,6 +208,7 @@ def test_the_private_bound_on_a_ball_is_that_of_the_theory():
     assert 9000 <= private.uncapped_bound <= 9600 and private.batch == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [2, 5, 20])
 def test_the_mean_of_squared_inverse_stretches_is_below_its_bound_and_near_it(n):
     """20,000 directions at each of eight points: a mean is off by less than 6 deviations but once in 1e8."""
@@ -359,6 +363,7 @@ def test_vertices_of_a_ball_are_refused():
 # replicas
 
 
+@pytest.mark.slow
 def test_replicas_have_the_law_of_single_runs():
     """300 final costs of either kind by the test of Kolmogorov and Smirnov at 1e-6; one replica is the single run."""
     X, Y = ds.simplex(4), box_losses(4)

@@ -17,6 +17,7 @@ def laplace_noise(scale, terms):
     return PrefixNoise(Laplace(scale), terms, scale * np.sqrt(2 * terms), True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", list(CATALOGUE))
 @pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
 def test_the_mean_width_is_never_below_its_monte_carlo_value(name, law):

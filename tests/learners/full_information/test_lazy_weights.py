@@ -176,6 +176,7 @@ def learner(neighbours="replace", delta=0.0, T=40, N=3, **options):
     return LazyWeights(ds.simplex(N), box_losses(N, 0.0, 1.0), T, 1.0, delta, neighbours=neighbours, **options)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("neighbours", ["replace", "zero-out", "change"])
 def test_couplings_cost_no_more_than_the_certificate_says(neighbours, delta):

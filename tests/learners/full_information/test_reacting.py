@@ -47,6 +47,7 @@ def test_the_bound_is_its_formula_and_its_own_rate_makes_it_least():
     assert "react" in learner.summary()
 
 
+@pytest.mark.slow
 def test_logistic_regression_over_a_constrained_set_pays_no_more_than_the_bound():
     """Gradients at the actions, against the best fixed point of the functions themselves."""
     x = cp.Variable(3)

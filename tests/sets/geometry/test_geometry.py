@@ -89,6 +89,7 @@ def test_judges_of_sets_with_auxiliary_variables_agree_with_a_linear_program():
             assert judge.leaves((vertex - 1e-8 * c / (c @ c))[None]) == 1  # beyond the least value of c @ x by 1e-8
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 def test_derivatives_self_concordance_and_parameter(name):
     rng = np.random.default_rng(11)
@@ -98,6 +99,7 @@ def test_derivatives_self_concordance_and_parameter(name):
         check_square_roots(X, point, rng)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 def test_dikin_ellipsoid_stays_inside_the_set(name):
     rng = np.random.default_rng(12)

@@ -27,6 +27,7 @@ def _cvxpy(variable, constraints, objective):
     return problem.value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cases", [3, pytest.param(CASES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DECLARED)
 def test_argmin_and_project_agree_with_a_plain_cvxpy_solve(name, cases):
@@ -67,6 +68,7 @@ def test_the_slow_route_agrees_with_the_fast_one(name):
         DecisionSet(variable, constraints, solver="NO_SUCH")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DECLARED)
 def test_certified_bounds_hold_and_are_tight(name):
     rng = np.random.default_rng(23)

@@ -19,6 +19,7 @@ def _is_vertex(X, point):
     return True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "count"),
     [

@@ -138,6 +138,7 @@ def test_oracles_agree_with_solvers(recognised):
     assert not X.recognised.surely_holds(10 * X.recognised.radius(2) * np.ones((2, X.size))).any()
 
 
+@pytest.mark.sampled(3)
 def test_sizes_hold_extreme_points_and_are_no_wider_than_the_general_bounds(recognised):
     X, rng = recognised, np.random.default_rng(1)
     shape, general = X.recognised, _general(X)

@@ -53,6 +53,7 @@ def measured():
     return rows
 
 
+@pytest.mark.slow
 def test_no_point_is_farther_than_a_certified_size(measured):
     """Teeth: sizes that are 1 % too small would be noticed on most sets."""
     assert all(np.all(ours >= found * (1 - 1e-7)) for _, ours, _, found in measured)
