@@ -318,6 +318,11 @@ class Certificate:
     def title(self) -> str:
         return "Privacy certificate" if self.secure else "Simulation: not private"
 
+    def __repr__(self) -> str:
+        claim = f"epsilon={self.epsilon:.6g}, delta={self.delta:.6g}" + ("" if self.secure else ", not private")
+        rounds = f"round {self.rounds} of {self.horizon or 'any number'}"
+        return f"Certificate({claim}, neighbours={self.neighbours!r}, {self.mechanism}, {rounds})"
+
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"  {key:12s} {text}" for key, text in self.rows())])
 

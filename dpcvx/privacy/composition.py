@@ -73,6 +73,10 @@ class Composition:
         said = f"Composition of {counted(len(self.parts), 'certificate')}"
         return said if self.secure else f"{said} (simulation: not private)"
 
+    def __repr__(self) -> str:
+        claim = f"epsilon={self.epsilon:.6g}, delta={self.delta:.6g}" + ("" if self.secure else ", not private")
+        return f"Composition({claim}, of {counted(len(self.parts), 'certificate')})"
+
     def __str__(self) -> str:
         claim = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
         title = f"Composition of {counted(len(self.parts), 'certificate')}: {claim}, by {self.method}"

@@ -164,6 +164,9 @@ class PriceOfPrivacy:
             f"{replicas} replicas, {self.seconds:.3g} s"
         )
 
+    def __repr__(self) -> str:
+        return f"PriceOfPrivacy({self.decision_set}, {self.loss_set}, {len(self.rows)} rows)"
+
     def __str__(self) -> str:
         blocks = [self._title()]
         for setting in self.settings:
