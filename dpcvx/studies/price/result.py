@@ -33,8 +33,9 @@ LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
     "regret; its eps: the epsilon that the paper's noise really gives; whole round: the same learner where nothing is "
-    "said of what one person can change, so that it protects all of a loss. The line below, in practice: the adaptive "
-    "bandit, for which no bound is proved, or of all learners with full information the one of the smallest bound."
+    "said of what one person can change, so that it protects all of a loss. Lines called used: the learner of that "
+    "setting in practice, which is the adaptive bandit, for which no bound is proved, or of all learners with full "
+    "information the one of the smallest bound."
 )
 _USED = "used"
 
