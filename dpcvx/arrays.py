@@ -12,6 +12,7 @@ from dpcvx.errors import ArgumentError
 Array = NDArray[Any]
 Bools = NDArray[np.bool_]
 
+_KINDS = {"U": "text", "S": "text", "O": "objects of other kinds", "M": "dates", "m": "spans of time"}
 _LARGEST = sys.float_info.max
 _LARGEST_INTEGER = int(_LARGEST)
 
@@ -33,7 +34,9 @@ def reals(given: Any, what: str, shape: tuple[int, ...] | None = None) -> Array:
         ArgumentError: where it is no array of real numbers.
     """
     kind = type(given)
-    wanted = f"an array of real numbers{'' if shape is None else f' of shape {shape}'}"
+    wanted = (
+        f"an array of real numbers{'' if shape is None else f' of shape {shape}'}" if shape != () else "a real number"
+    )
     if kind.__module__.partition(".")[0] == "cvxpy":
         raise ArgumentError(
             f"The {what} must be {wanted}, not a {kind.__name__} of cvxpy: give numbers, such as its value or gradient."
@@ -61,7 +64,7 @@ def reals(given: Any, what: str, shape: tuple[int, ...] | None = None) -> Array:
     if array.dtype.kind == "O" and array.ndim == 0:
         raise ArgumentError(f"The {what} must be {wanted}, not {_article(kind.__name__)}.")
     if array.dtype.kind not in "biuf":
-        raise ArgumentError(f"The {what} must hold real numbers, not {array.dtype}.")
+        raise ArgumentError(f"The {what} must hold real numbers, not {_KINDS.get(array.dtype.kind, array.dtype)}.")
     return _within_range(array) if array.dtype.itemsize > 8 else array.astype(float)
 
 

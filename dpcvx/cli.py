@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dpcvx {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        own = commands.add_parser(name, help=command.HELP, description=command.__doc__)
+        own = commands.add_parser(name, help=command.HELP, description=(command.__doc__ or "").replace("``", ""))
         command.describe(own)
         own.set_defaults(run=command.run, kept=getattr(command, "kept", None))
     return parser

@@ -1,6 +1,7 @@
 """What a notebook shows: the words of the summaries as tables, escaped, in the colours of a report, light and dark."""
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -65,3 +66,27 @@ def test_wide_tables_name_each_cell_for_narrow_windows():
     html = markup.table([("a", 1, 2, 3, 4)], ("name", "b", "c<", "d", "e"))
     assert '<table class="stacked">' in html and 'data-name="c&lt;"' in html
     assert "data-name" not in markup.table([("a", 1)], ("name", "b"))
+
+
+IN_ONE_LINE = {
+    "certificate": lambda: dpcvx.FTRL(X, Y, 8, 1.0).certificate,
+    "composition": lambda: dpcvx.compose([dpcvx.FTRL(X, Y, 8, 1.0).certificate] * 3),
+    "sums": lambda: dpcvx.PrivateSums(Y, 8, 1.0),
+    "learner": lambda: dpcvx.FTRL(X, Y, 8, 1.0),
+    "bandit": lambda: dpcvx.PrivateBandit(dpcvx.HybridBandit(X, Y, 8), 1.0),
+    "bound": lambda: dpcvx.HybridBandit(X, Y, 8).regret_bound,
+    "check": lambda: Y.check(np.zeros((40, 3))),
+    "simulation": lambda: dpcvx.simulate(dpcvx.FTRL(X, Y, 8, 1.0), np.zeros((8, 3)), 2),
+    "comparison": lambda: dpcvx.compare([dpcvx.simulate(dpcvx.FTRL(X, Y, 8, 1.0), np.zeros((8, 3)), 2)]),
+    "rows of a sweep": lambda: dpcvx.SweepResult(Path("folder"), [{"rounds": 4, "seed": 0, "regret": 2.0}] * 9),
+    "set": lambda: X,
+    "losses": lambda: Y,
+    "change": lambda: CHANGE,
+}
+
+
+@pytest.mark.parametrize("make", IN_ONE_LINE.values(), ids=IN_ONE_LINE)
+def test_a_prompt_shows_it_in_one_line_of_plain_numbers(make):
+    shown = repr(make())
+    assert len(shown) < 260 and "\n" not in shown
+    assert not any(word in shown for word in ("array(", "np.", "object at"))

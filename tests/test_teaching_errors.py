@@ -24,6 +24,9 @@ WRONG_ARGUMENTS = {
     "shape of a point": lambda: X.contains([1.0, 0.0]),
     "kind of a set": lambda: dpcvx.FTRL(Y, X, 8, 1.0),
     "number of the catalogue": lambda: ds.simplex(0),
+    "text of a certificate": lambda: dpcvx.Certificate.from_json("{}"),
+    "size of a group": lambda: dpcvx.FTRL(X, Y, 8, 1.0).certificate.group(0),
+    "other neighbours": lambda: dpcvx.FTRL(X, Y, 8, 1.0).certificate.epsilon_for("swap"),
     "number of replicas": lambda: dpcvx.simulate(dpcvx.FTRL(X, Y, 8), np.zeros((8, 3)), replicas=0),
 }
 
@@ -57,6 +60,32 @@ def test_a_learner_of_whole_losses_is_no_bandit_and_is_refused_at_once(learner):
     kind = type(learner).__name__
     with pytest.raises(dpcvx.DpcvxError, match=rf"{kind} sees whole losses.*{kind}\(decision_set.*SCRiBLe"):
         dpcvx.PrivateBandit(learner, 1.0)
+
+
+def test_a_bandit_of_ones_own_is_told_of_all_that_is_missing_at_once():
+    class Own:
+        act = update = print
+
+    with pytest.raises(dpcvx.DpcvxError, match="needs decision_set=, loss_set=, horizon=; for arms, PrivateArms"):
+        dpcvx.PrivateBandit(Own(), 1.0)
+
+
+def test_a_problem_is_no_set():
+    with pytest.raises(dpcvx.DeclarationError, match=r"give its variable and problem\.constraints"):
+        dpcvx.DecisionSet(cp.Problem(cp.Minimize(0), [_loss >= 0]), [])
+
+
+def test_a_learner_among_certificates_is_told_to_give_its_own():
+    with pytest.raises(TypeError, match="not a FTRL: give its certificate"):
+        dpcvx.compose(dpcvx.FTRL(X, Y, 8, 1.0))
+
+
+@pytest.mark.parametrize(("given", "words"), [(None, "a real number, not None"), ("much", "real numbers, not text")])
+def test_what_is_no_reward_is_told_in_words(given, words):
+    arms = dpcvx.PrivateArms("practice", 3, 1.0, horizon=8)
+    arms.act()
+    with pytest.raises(dpcvx.DpcvxError, match=f"^The reward must .*{words}"):
+        arms.update(given)
 
 
 NO_LOSSES = {

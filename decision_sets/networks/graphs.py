@@ -1,5 +1,6 @@
 """Networks from networkx graphs, and from arrays of the ends of links."""
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from xml.etree.ElementTree import ParseError
 import networkx as nx
 import numpy as np
 
+from decision_sets.networks.excluded import RoutesWarning
 from decision_sets.networks.network import Network, link_names
 from dpcvx.arrays import Array
 
 _TIMES = ("travel_time", "free_flow_time", "time", "weight", "length")
+_KNOWN = (*_TIMES, "capacity", "b", "power", "osmid", "id", "key", "lanes")  # numbers that are no unnamed time
 _COORDINATES = (("x", "y"), ("lon", "lat"), ("x_coord", "y_coord"))
 _FIELDS = ("times", "capacity", "b", "power", "positions", "closed", "trips")
 
@@ -51,7 +54,7 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
     if times is None:
         times = np.ones(len(kept))
         if not known_times:
-            notes.append("Links have no times; each counts as 1.")
+            notes.append(_without_times(data))
     return Network(
         nodes=nodes,
         tails=np.array([number[node] for node in tails], dtype=np.int64),
@@ -65,6 +68,21 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
         closed=np.array([bool(graph.nodes[node].get("closed", False)) for node in nodes]),
         notes=tuple(notes),
     )
+
+
+def _without_times(data: list[Mapping[str, Any]]) -> str:
+    """That each link counts as 1; with a warning where links have numbers of which one may be meant as the time."""
+    others = [
+        name for name in data[0] if name not in _KNOWN and all(isinstance(link.get(name), int | float) for link in data)
+    ]
+    if others:
+        warnings.warn(
+            f"Links have no times, so each counts as 1: of their numbers {', '.join(map(repr, others))} none is called "
+            f"{', '.join(_TIMES[:-1])} or {_TIMES[-1]}. Rename the one that is meant.",
+            RoutesWarning,
+            stacklevel=2,
+        )
+    return "Links have no times; each counts as 1."
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Network:

@@ -39,7 +39,11 @@ def read_network(net: Any, nodes: Any = None, trips: Any = None) -> Network:
     """
     path = _existing(net)
     if path.is_dir():
-        folder, path = path, _existing(path / "link.csv")
+        folder, path = path, path / "link.csv"
+        if not path.exists():
+            raise FileNotFoundError(
+                f"There is no file {str(path)!r}: a folder is read as GMNS. Name the file of another format."
+            )
         nodes = nodes or _if_there(folder / "node.csv")
         trips = trips or _if_there(folder / "demand.csv")
     kind = path.suffix.lower()

@@ -3,6 +3,7 @@
 import argparse
 import os
 import shlex
+import shutil
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -26,21 +27,28 @@ _SETTINGS = {setting.replace(" ", "-"): setting for setting in SETTINGS}  # by t
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = f"{__doc__}\n\n{textwrap.fill(explanation(), 120)}\n"
+    width = min(120, max(20, shutil.get_terminal_size().columns - 2))
+    texts = (parser.description or "", explanation())
+    parser.description = "\n\n".join(textwrap.fill(text, width, break_on_hyphens=False) for text in texts)
     parser.add_argument("set", metavar="SET", help="where decisions lie")
     parser.add_argument("losses", metavar="LOSSES", nargs="?", help="what a loss may be")
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0], metavar="E")
+    parser.add_argument(
+        "--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0], metavar="E", help="which ones (0.1 0.3 1 3)"
+    )
     parser.add_argument("--horizon", type=int, nargs="+", metavar="T", help="numbers of rounds; see --seconds")
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="without --horizon: about how long it may take on one core (60)"
     )
-    parser.add_argument("--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), help="both by default")
+    words = f"{' or '.join(_SETTINGS)}; both by default"
+    parser.add_argument(
+        "--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), metavar="SETTING", help=words
+    )
     parser.add_argument("--delta", type=float, default=0.0, help="for Gaussian noise with full information")
     parser.add_argument(
         "--change", metavar="CHANGE", help="what one person can change in a round; by default all of a loss"
     )
     parser.add_argument("--replicas", type=int, default=16, help="runs of every learner (16)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of losses and simulated noise (0)")
     add_workers(parser)
     add_output(parser, f"{_FILE}, a report, and the finished rows; the same command goes on after an interruption")
 

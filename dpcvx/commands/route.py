@@ -53,7 +53,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--cycles", choices=("toward", "hops", "capped"), default="toward", help="how routes are cut down (toward)")
     add("--hops", type=int, metavar="K", help="with --cycles hops: the largest number of links")
     add("--replicas", type=int, default=4, help="runs of every learner of one pair (4)")
-    add("--seed", type=int, default=0)
+    add("--seed", type=int, default=0, help="of days and simulated noise (0)")
     add_output(parser, f"{_FILE}, a report with a map, and with --pairs finished ones, to go on after an interruption")
     where = parser.add_mutually_exclusive_group()
     add_workers(where)

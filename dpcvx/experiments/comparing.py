@@ -74,6 +74,9 @@ class ComparedRuns:
     def _cells(self) -> Cells:
         return _HEADER, [[_shown(value) for value in row.values()] for row in self.rows()]
 
+    def __repr__(self) -> str:
+        return f"ComparedRuns({', '.join(self.runs)})"
+
     def __str__(self) -> str:
         header, rows = self._cells()
         sides = "<<" + ">" * (len(header) - 2)

@@ -156,6 +156,9 @@ class Simulation:
             return []
         return [f"{self.check.sentence} The learner saw them clipped. {self.check.suggestion}"]
 
+    def __repr__(self) -> str:
+        return f"Simulation({self._title()}, mean regret {self.final:.5g})"
+
     def __str__(self) -> str:
         told = [f"  {line}" for line in (self._promise(), *self._clipped())]
         return "\n".join([self._title(), *_COLUMNS.lines(self._table()), *told])

@@ -44,6 +44,10 @@ class RegretBound:
     useful_from: int | None = None
     capped: float | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("learning", "privacy", "largest"):  # plain numbers, also where NumPy found them
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     @property
     def proved(self) -> float:
         """What the theorem gives."""

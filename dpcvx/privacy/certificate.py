@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from dpcvx import markup
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy import accounting, certificate_words
 from dpcvx.privacy.certificate_record import SCHEMA, checked_schema, from_text, plain, read, to_text
 from dpcvx.privacy.certificate_words import DeclaredChange, counted
@@ -108,7 +109,7 @@ class Certificate:
     def group(self, k: int) -> "Certificate":
         """What holds for a group of k persons, or a person in k times as many rounds."""
         if k < 1 or int(k) != k:
-            raise ValueError(f"k must be a whole number of at least 1, not {k}.")
+            raise ArgumentError(f"k must be a whole number of at least 1, not {k}.")
         if self.delta == 0:
             return replace(self, epsilon=k * self.epsilon, rounds_per_person=k * self.rounds_per_person)
         with np.errstate(over="ignore"):
@@ -156,20 +157,20 @@ class Certificate:
         mark = getattr(neighbours, "fingerprint", "")
         if not mark and neighbours not in ("replace", "zero-out"):
             shown = repr(neighbours) if isinstance(neighbours, str) else f"a {type(neighbours).__name__}"
-            raise ValueError(f'neighbours must be "replace", "zero-out" or a Change, not {shown}.')
+            raise ArgumentError(f'neighbours must be "replace", "zero-out" or a Change, not {shown}.')
         if self.relation == ((neighbours, "") if isinstance(neighbours, str) else ("change", mark)):
             return self.epsilon
         if math.isinf(self.epsilon):
             return math.inf
         if self.grounds is None:
-            raise ValueError(f"This certificate does not hold what other neighbours cost: {self.mechanism}.")
+            raise ArgumentError(f"This certificate does not hold what other neighbours cost: {self.mechanism}.")
         ratio = self.grounds.ratio(neighbours)  # type: ignore[arg-type]  # a relation with a fingerprint is a Change
         if ratio == 1:
             return self.epsilon
         if self.rho is not None:
             return zcdp_epsilon(self.rho * ratio**2, self.delta) if math.isfinite(ratio) else math.inf
         if self.delta > 0 and ratio > 1:
-            raise ValueError(f"Without rho nothing is known of more than was declared at delta = {self.delta:.6g}.")
+            raise ArgumentError(f"Without rho nothing is known of more than was declared at delta = {self.delta:.6g}.")
         return self.epsilon * ratio if self.delta == 0 else self.epsilon
 
     @property
@@ -200,7 +201,7 @@ class Certificate:
                 return accounting.zcdp_event(self.rho)
             return accounting.gaussian_event(math.sqrt(2 * self.rho), relation)
         if self.delta > 0:
-            raise ValueError("dp-accounting has no event for (epsilon, delta) without rho.")
+            raise ArgumentError("dp-accounting has no event for (epsilon, delta) without rho.")
         return accounting.pure_event(self.epsilon, relation)
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,13 +225,13 @@ class Certificate:
         if grounds is not None:
             kind = _GROUNDS.get(str(grounds.get("released"))) if isinstance(grounds, dict) else None
             if kind is None:
-                raise ValueError(f"The certificate.grounds must be of {' or '.join(_GROUNDS)}; they are not.")
+                raise ArgumentError(f"The certificate.grounds must be of {' or '.join(_GROUNDS)}; they are not.")
             given = {name: value for name, value in grounds.items() if name != "released"}
             made = replace(made, grounds=read(kind, given, "The certificate.grounds"))
         made._check()
         wrong = sorted(name for name, said in words.items() if said != getattr(made, name))
         if wrong:
-            raise ValueError(f"The certificate is damaged: its {wrong[0]!r} does not follow from its fields.")
+            raise ArgumentError(f"The certificate is damaged: its {wrong[0]!r} does not follow from its fields.")
         return made
 
     def to_json(self) -> str:
@@ -249,16 +250,18 @@ class Certificate:
     def _check(self) -> None:
         """That the fields can be those of a certificate, in a ValueError."""
         if not self.epsilon >= 0 or not 0 <= self.delta <= 1 or not (self.rho is None or self.rho >= 0):
-            raise ValueError(
+            raise ArgumentError(
                 f"The certificate is damaged: epsilon = {self.epsilon}, delta = {self.delta}, rho = {self.rho}."
             )
         if self.neighbours not in ("replace", "zero-out", "change"):
-            raise ValueError(f"The certificate is damaged: it knows no neighbours by {self.neighbours!r}.")
+            raise ArgumentError(f"The certificate is damaged: it knows no neighbours by {self.neighbours!r}.")
         if (self.neighbours == "change") != (self.change is not None):
-            raise ValueError("The certificate is damaged: a change is to be declared where neighbours are by change.")
+            raise ArgumentError(
+                "The certificate is damaged: a change is to be declared where neighbours are by change."
+            )
         counts = (self.rounds_per_person - 1, self.rounds, self.releases_per_loss, self.terms_per_prefix)
         if min(counts) < 0 or min(self.scale, self.grid, self.sensitivity) < 0:
-            raise ValueError("The certificate is damaged: a count or a size in it is negative.")
+            raise ArgumentError("The certificate is damaged: a count or a size in it is negative.")
 
     def rows(self) -> list[tuple[str, str]]:
         """The claim and what it rests on, line by line: what about, and words."""
@@ -317,6 +320,11 @@ class Certificate:
     @property
     def title(self) -> str:
         return "Privacy certificate" if self.secure else "Simulation: not private"
+
+    def __repr__(self) -> str:
+        claim = f"epsilon={self.epsilon:.6g}, delta={self.delta:.6g}" + ("" if self.secure else ", not private")
+        rounds = f"round {self.rounds} of {self.horizon or 'any number'}"
+        return f"Certificate({claim}, neighbours={self.neighbours!r}, {self.mechanism}, {rounds})"
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"  {key:12s} {text}" for key, text in self.rows())])

@@ -11,6 +11,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
+from dpcvx.errors import ArgumentError
+
 SCHEMA = 1
 
 
@@ -56,10 +58,10 @@ def _read_fields(kind: Any, values: dict[str, Any], where: str) -> Any:
     known = {field.name: field for field in fields(kind)}
     extra = sorted(values.keys() - known.keys())
     if extra:
-        raise ValueError(f"{where} has a field {extra[0]!r} that is not known here.")
+        raise ArgumentError(f"{where} has a field {extra[0]!r} that is not known here.")
     missing = sorted(name for name, field in known.items() if field.default is MISSING and name not in values)
     if missing:
-        raise ValueError(f"{where} has no field {missing[0]!r}.")
+        raise ArgumentError(f"{where} has no field {missing[0]!r}.")
     return kind(**{name: read(known[name].type, value, f"{where}.{name}") for name, value in values.items()})
 
 
@@ -99,9 +101,9 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _wrong(where: str, wanted: str, value: Any) -> ValueError:
+def _wrong(where: str, wanted: str, value: Any) -> ArgumentError:
     shown = repr(value)
-    return ValueError(f"{where} must be {wanted}, not {shown if len(shown) <= 60 else shown[:60] + '...'}.")
+    return ArgumentError(f"{where} must be {wanted}, not {shown if len(shown) <= 60 else shown[:60] + '...'}.")
 
 
 def checked_schema(record: Any) -> dict[str, Any]:
@@ -112,10 +114,12 @@ def checked_schema(record: Any) -> dict[str, Any]:
     """
     values = dict(_mapping(record, "The certificate"))
     if "schema" not in values:
-        raise ValueError("The certificate has no field 'schema'; it was not written by to_dict or to_json.")
+        raise ArgumentError("The certificate has no field 'schema'; it was not written by to_dict or to_json.")
     schema = values.pop("schema")
     if schema != SCHEMA or isinstance(schema, bool):
-        raise ValueError(f"The certificate is of schema {schema!r}, and this version of dpcvx reads schema {SCHEMA}.")
+        raise ArgumentError(
+            f"The certificate is of schema {schema!r}, and this version of dpcvx reads schema {SCHEMA}."
+        )
     return values
 
 
@@ -135,4 +139,4 @@ def from_text(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ValueError(f"The certificate is no JSON: {error}.") from error
+        raise ArgumentError(f"The certificate is no JSON: {error}.") from error

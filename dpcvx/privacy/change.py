@@ -34,9 +34,9 @@ from dpcvx.privacy.certificate_words import DeclaredChange
 from dpcvx.privacy.neighbours import Neighbours
 from dpcvx.privacy.sensitivity import changed_entries, changed_units
 from dpcvx.sets import DecisionSet, LossSet
+from dpcvx.sets.conic.constraint_words import constraint_in_words
 from dpcvx.sets.shapes import GridChange, Measure
 from dpcvx.sets.sizes import Sizes, sizes_of
-from dpcvx.sets.words import constraint_in_words
 
 _OUTWARD = 1 + 1e-9  # of certified sizes, relative
 _LONG = 200  # characters of a constraint in words

@@ -73,6 +73,10 @@ class Composition:
         said = f"Composition of {counted(len(self.parts), 'certificate')}"
         return said if self.secure else f"{said} (simulation: not private)"
 
+    def __repr__(self) -> str:
+        claim = f"epsilon={self.epsilon:.6g}, delta={self.delta:.6g}" + ("" if self.secure else ", not private")
+        return f"Composition({claim}, of {counted(len(self.parts), 'certificate')})"
+
     def __str__(self) -> str:
         claim = f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.6g}"
         title = f"Composition of {counted(len(self.parts), 'certificate')}: {claim}, by {self.method}"
@@ -160,10 +164,11 @@ def _listed(certificates: tuple[Certificate | Iterable[Certificate], ...]) -> tu
     """The certificates, out of their lists."""
     found: list[Certificate] = []
     for given in certificates:
-        found += [given] if isinstance(given, Certificate) else list(given)
+        found += list(given) if isinstance(given, Iterable) else [given]
     wrong = next((one for one in found if not isinstance(one, Certificate)), None)
     if wrong is not None:
-        raise TypeError(f"compose takes certificates, not a {type(wrong).__name__}.")
+        hint = ": give its certificate" if hasattr(wrong, "certificate") else ""
+        raise TypeError(f"compose takes certificates, not a {type(wrong).__name__}{hint}.")
     if not found:
         raise ArgumentError("compose needs at least one certificate.")
     return tuple(found)

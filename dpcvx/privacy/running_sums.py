@@ -136,6 +136,9 @@ class RunningSums(ABC):
     def check_process(self) -> None:
         """Refuse to go on after a fork, where noise is secure."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.loss_set.name}, round {self.rounds} of {self.horizon or 'any number'})"
+
     def _repr_html_(self) -> str:
         rounds = f"round {self.rounds} of {self.horizon or 'any number'}"
         title = f"{type(self).__name__} of losses in the {self.loss_set.name}, {rounds}"

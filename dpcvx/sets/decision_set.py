@@ -257,8 +257,8 @@ class DecisionSet:
         return self.layout.flatten(point, what)
 
     def unflatten(self, vectors: Array) -> Array:
-        """The inverse of `flatten`."""
-        return self.layout.unflatten(vectors)
+        """The inverse of `flatten`, as an array of its own in which no zero is a -0.0."""
+        return np.asarray(self.layout.unflatten(vectors) + 0.0)
 
     # words
 

@@ -140,6 +140,9 @@ class LossCheck:
         """What was found and what to do, in a few lines."""
         return "\n".join([f"Check of the {self.name}", *(f"  {key:12s} {text}" for key, text in self.rows())])
 
+    def __repr__(self) -> str:
+        return f"LossCheck({self.name}, {self.losses} losses, {self.outside} outside, {self.not_finite} not finite)"
+
     def __str__(self) -> str:
         return self.summary()
 

@@ -1,21 +1,12 @@
 """What was declared and derived, in words."""
 
-import re
 from collections.abc import Sequence
 
-import cvxpy as cp
 import numpy as np
 
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.geometry.geometry import Geometry
-
-_PLAIN = (  # what cvxpy prints, and what a reader expects
-    (r"\[\[.*?\]\]", "(matrix)"),
-    (r"\[[^\[\]]{40,}\]", "(vector)"),
-    (r"Promote\(([^,()]+), \([^()]*\)\)", r"\1"),
-    (r"\bSum\(([^()]*|[^()]*\([^()]*\)[^()]*), None, False\)", r"sum(\1)"),
-)
 
 
 def derived(
@@ -57,14 +48,3 @@ def _tower(declaration: Declaration) -> str:
 def shortened(texts: Sequence[str], most: int = 8) -> list[str]:
     """The first few texts, and how many more there are."""
     return [*texts[:most], *([f"... and {len(texts) - most} more"] if len(texts) > most else [])]
-
-
-def constraint_in_words(constraint: cp.Constraint) -> str:
-    """A whole constraint on one line: values of parameters, no numbers of matrices and long vectors, plain names."""
-    line = " ".join(str(constraint).split())
-    for parameter in constraint.parameters():
-        value = f"{float(parameter.value):g}" if parameter.size == 1 and parameter.value is not None else "(parameter)"
-        line = re.sub(rf"\b{re.escape(parameter.name())}\b", value, line)
-    for written, said in _PLAIN:
-        line = re.sub(written, said, line)
-    return line

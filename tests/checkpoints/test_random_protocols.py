@@ -46,7 +46,7 @@ REFUSALS = (dpcvx.DpcvxError, ValueError, TypeError)
 def view(learner):
     """All that a call may change."""
     inside = learner._turn if isinstance(learner, PrivateBandit) else learner._sums._epoch.counter.items
-    return repr((learner.rounds, learner._acted_in, learner.lineage, inside, learner.certificate))
+    return repr((learner.rounds, learner._acted_in, learner.lineage, inside, vars(learner.certificate)))
 
 
 class Protocol:

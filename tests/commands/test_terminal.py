@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from dpcvx.cli import main
+from dpcvx.cli import COMMANDS, main
 from dpcvx.commands.terminal import speak_any_language
 from dpcvx.experiments.text_table import TextTable, window
 
@@ -152,3 +152,12 @@ def test_control_c_in_a_terminal_ends_a_sweep_without_tracebacks(tmp_path):
     assert "what was finished is kept in" in text
     bars = [re.sub(r"\x1b\[K|\^C", "", part) for part in re.split(r"[\r\n]", text) if part.startswith("[")]
     assert bars and max(map(len, bars)) <= 40
+
+
+def test_the_help_of_every_command_fits_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 70 and "``" not in shown

@@ -15,6 +15,7 @@ from sweep_files import snapshot
 
 from dpcvx import SweepError, read_sweep, sweep
 from dpcvx.cli import main
+from dpcvx.experiments.sweep.workers import local
 
 # Tasks of a file with a module beside it, neither of which a worker can import.
 DECLARATION = """
@@ -239,3 +240,28 @@ def test_a_worker_of_the_cluster_killed_in_the_middle_loses_nothing(undisturbed,
         assert process.wait(120) == 0
     assert snapshot(folder) == files
     assert victim not in client.run(os.getpid).values()
+
+
+@pytest.mark.parametrize(("error", "told"), [(KeyError, []), (ValueError, [ValueError])])
+def test_an_interruption_says_nothing_of_tasks_that_wait(monkeypatch, error, told):
+    """Of loky's thread, once workers are ended, a task that it threw away is no news; anything else is."""
+    heard = []
+
+    def fail():
+        raise error(38)
+
+    class Manager(threading.Thread):
+        __module__ = "joblib.externals.loky.process_executor"
+
+    class Executor:
+        def shutdown(self, kill_workers):
+            assert kill_workers
+            manager = Manager(target=fail)
+            manager.start()
+            manager.join()
+
+    monkeypatch.setattr("joblib.externals.loky.get_reusable_executor", lambda *_, **__: Executor())
+    monkeypatch.setattr(threading, "excepthook", lambda found: heard.append(found.exc_type))
+    with pytest.raises(KeyboardInterrupt), local(1):
+        raise KeyboardInterrupt
+    assert heard == told

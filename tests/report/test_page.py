@@ -101,7 +101,7 @@ def test_colours_contrast_with_the_page(dark):
 def test_the_declaration_shows_the_constraints_as_cvxpy_prints_them():
     X, Y = sets()
     html = declaration(X)
-    assert X.declared == ("Sum(x, None, False) == 1.0", "x[0] <= 0.4", "x is nonneg")
+    assert X.declared == ("sum(x) == 1.0", "x[0] <= 0.4", "x is nonneg")
     assert "x[0] &lt;= 0.4" in html and "3 of 4 entries are free" in html and "How it was derived" in html
     assert "loss &lt;= 1.0" in declaration(Y) and "diameter, 1-norm" in declaration(Y)
 

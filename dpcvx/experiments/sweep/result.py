@@ -53,6 +53,9 @@ class SweepResult:
         few = means if len(means) <= _LINES else [means[k * (len(means) - 1) // (_LINES - 1)] for k in range(_LINES)]
         return title, names, [[_cell(mean.get(name)) for name in names] for mean in few]
 
+    def __repr__(self) -> str:
+        return f"SweepResult({str(self.folder)!r}, {len(self.rows)} rows)"
+
     def __str__(self) -> str:
         title, names, lines = self._table()
         rows = [names, *lines]

@@ -72,8 +72,25 @@ def local(workers: int | None) -> Iterator[Pool]:
     try:
         yield Pool(submit, as_completed)
     except BaseException:
-        executor.shutdown(kill_workers=True)
+        with _lost_quietly():
+            executor.shutdown(kill_workers=True)
         raise
+
+
+@contextmanager
+def _lost_quietly() -> Iterator[None]:
+    """No word of loky's thread that looks for a task which it has just thrown away, after its workers were ended."""
+    said = threading.excepthook
+
+    def hook(found: threading.ExceptHookArgs) -> None:
+        if not (found.exc_type is KeyError and ".loky." in type(found.thread).__module__):
+            said(found)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = said
 
 
 @contextmanager

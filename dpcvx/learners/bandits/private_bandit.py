@@ -382,7 +382,12 @@ def _needed(given: Any, learner: Any, name: str, kind: type) -> Any:
     """An argument, or the learner's attribute of that name."""
     value = getattr(learner, name, None) if given is None else given
     if value is None:
-        raise ArgumentError(f"{name} must be given: the learner {type(learner).__name__} has none.")
+        needed = ("decision_set", "loss_set", "horizon")
+        missing = [one for one in needed if one == name or getattr(learner, one, None) is None]
+        raise ArgumentError(
+            f"{name} must be given: the learner {type(learner).__name__} has none. Of such a learner PrivateBandit "
+            f"needs {', '.join(f'{one}=' for one in missing)}; for arms, PrivateArms needs their number alone."
+        )
     if not isinstance(value, kind) and kind is not int:
         raise ArgumentError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
     return value

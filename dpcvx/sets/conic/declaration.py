@@ -8,6 +8,7 @@ import cvxpy as cp
 from cvxpy.reductions.eval_params import EvalParams
 
 from dpcvx.errors import DeclarationError
+from dpcvx.sets.conic.constraint_words import constraint_in_words
 
 # the inequality that each attribute of a variable stands for; cvxpy's own `violation()` does not see attributes
 _ATTRIBUTE_CONSTRAINTS: dict[str, Callable[[cp.Variable], list[cp.Constraint]]] = {
@@ -69,6 +70,11 @@ def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
 
     Raises `DeclarationError` with a sentence that names the constraint at fault.
     """
+    if isinstance(variable, cp.Problem):
+        raise DeclarationError(
+            "A set is declared by a cvxpy Variable and a list of constraints, not by a Problem: "
+            "give its variable and problem.constraints."
+        )
     if not isinstance(variable, cp.Variable):
         raise DeclarationError(f"The first argument must be a cvxpy Variable, not {type(variable).__name__}.")
     _check_variable(variable, f"The variable {variable.name()}")
@@ -91,8 +97,8 @@ def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
 
 
 def _one_line(constraint: cp.Constraint, most: int = 120) -> str:
-    """The constraint as cvxpy prints it, without line breaks and not too long."""
-    text = " ".join(str(constraint).split())
+    """The constraint in words that are not too long."""
+    text = constraint_in_words(constraint)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

@@ -42,10 +42,7 @@ def certify(conic: ConicSet, z: Array, reach: float) -> Certificate:
     inside = conic.cones.identity()
     if not conic.cones.dual_interior(z + moved * inside):
         return Certificate(0.0, math.inf)
-    mu = np.zeros(conic.E.shape[0])
-    if len(mu):
-        mu = np.linalg.lstsq(conic.E.T.toarray(), -(conic.A.T @ z), rcond=None)[0]
-    weights = np.concatenate([z, mu])
+    weights = np.concatenate([z, multipliers(conic, z)])
     rows = sparse.csc_array(sparse.vstack([conic.A, conic.E]))
     left = sum(
         abs(exact_dot(rows.data[a:b], weights[rows.indices[a:b]]))
@@ -56,6 +53,13 @@ def certify(conic: ConicSet, z: Array, reach: float) -> Certificate:
     rounding = moved * float(np.abs(inside[active]) @ slack)
     level = exact_dot(np.concatenate([conic.b, conic.e]), weights)
     return Certificate(level, _OUTWARD * (reach * left + rounding + 1e-15 * abs(level)))
+
+
+def multipliers(conic: ConicSet, z: Array) -> Array:
+    """The mu of the equalities for which A'z + E'mu is smallest."""
+    if not conic.E.shape[0]:
+        return np.zeros(0)
+    return np.asarray(np.linalg.lstsq(conic.E.T.toarray(), -(conic.A.T @ z), rcond=None)[0])
 
 
 def exact_dot(a: Array, b: Array) -> float:

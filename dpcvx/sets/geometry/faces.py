@@ -26,10 +26,11 @@ from dpcvx.barriers.cone import Face
 from dpcvx.errors import EmptySetError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.rows import describe, keep_rows
-from dpcvx.sets.geometry.certificates import certify
+from dpcvx.sets.geometry.certificates import certify, multipliers
 from dpcvx.sets.geometry.hull import Hull
 from dpcvx.sets.geometry.normals import assembled, refined
 from dpcvx.sets.geometry.phase_one import TOUCHING
+from dpcvx.sets.sparse_rows import row_sizes
 
 _RESIDUAL = 1e-13  # of a normal of length 1
 _BLURS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)  # what may count as zero in a normal that a solver gave
@@ -40,6 +41,7 @@ _NEAR = 0.03  # share of its size by which the slack of the solver's point may b
 _ROUND = 16.0  # how far out, in sizes of the set, a proof that it is in a face holds
 _TOUCHING = 100.0  # by how much a proved gap may be above what counts as touching: it adds up all magnitudes
 _FAR = 1e6  # how far out, in sizes of the set, a normal must look negative before a proof is tried
+_NAMED = 1e-4  # share of the largest weight in a proof from which on a constraint is named
 _PROVED = 1e3  # how far out the proof that there is no point holds, rounding included
 
 
@@ -90,8 +92,13 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
 
 
 def _empty(conic: ConicSet, normal: Array, names: Sequence[str]) -> EmptySetError:
-    blamed = describe(conic.source[np.abs(normal) > 1e-4 * np.abs(normal).max()], names)
-    return EmptySetError(f"The set is empty: {blamed} cannot hold together.")
+    """The refusal that names the constraints, equalities too, which the proof takes together."""
+    weights = np.abs(np.concatenate([normal, multipliers(conic, normal)]))
+    rows = sparse.csr_array(sparse.vstack([conic.A, conic.E]))
+    weights *= np.maximum(row_sizes(rows), np.abs(np.concatenate([conic.b, conic.e])))
+    sources = np.concatenate([conic.source, conic.equality_source])[weights > _NAMED * weights.max()]
+    together = " together" if len(np.unique(sources)) > 1 else ""
+    return EmptySetError(f"The set is empty: {describe(sources, names)} cannot hold{together}.")
 
 
 def _is_near(hull: Hull, faces: list[tuple[slice, Face]]) -> bool:

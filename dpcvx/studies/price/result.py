@@ -33,8 +33,9 @@ LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
     "regret; its eps: the epsilon that the paper's noise really gives; whole round: the same learner where nothing is "
-    "said of what one person can change, so that it protects all of a loss. The line below, in practice: the adaptive "
-    "bandit, for which no bound is proved, or of all learners with full information the one of the smallest bound."
+    "said of what one person can change, so that it protects all of a loss. Lines called used: the learner of that "
+    "setting in practice, which is the adaptive bandit, for which no bound is proved, or of all learners with full "
+    "information the one of the smallest bound."
 )
 _USED = "used"
 
@@ -163,6 +164,9 @@ class PriceOfPrivacy:
             f"Price of privacy: decisions in the {self.decision_set}, losses in the {self.loss_set}; "
             f"{replicas} replicas, {self.seconds:.3g} s"
         )
+
+    def __repr__(self) -> str:
+        return f"PriceOfPrivacy({self.decision_set}, {self.loss_set}, {len(self.rows)} rows)"
 
     def __str__(self) -> str:
         blocks = [self._title()]

@@ -209,3 +209,22 @@ def test_sioux_falls_is_read(sioux_falls):
     assert (len(sioux_falls.nodes), len(sioux_falls.links), len(sioux_falls.trips)) == (24, 76, 528)
     assert sum(sioux_falls.trips.values()) == pytest.approx(360_600)
     assert np.isfinite(sioux_falls.positions).all() and not sioux_falls.closed.any()
+
+
+def test_a_number_of_links_that_is_not_known_as_their_time_is_named(tmp_path):
+    roads = nx.DiGraph()
+    roads.add_edge("home", "work", minutes=12.0)
+    nx.write_graphml(roads, tmp_path / "own.graphml")
+    with pytest.warns(
+        ds.RoutesWarning, match="each counts as 1: of their numbers 'minutes' none is called travel_time"
+    ):
+        assert ds.read_network(tmp_path / "own.graphml").times.tolist() == [1.0]
+    assert ds.as_network(roads, known_times=True).times.tolist() == [1.0]  # and not a word
+
+
+def test_other_files_than_those_of_links_are_told_from_them(tmp_path):
+    with pytest.raises(FileNotFoundError, match="a folder is read as GMNS"):
+        ds.read_network(tmp_path)
+    (tmp_path / "trips.tntp").write_text("<NUMBER OF ZONES> 2\n<END OF METADATA>\nOrigin 1\n 2 : 5.0;\n")
+    with pytest.raises(ValueError, match="looks like a trips file, which belongs to trips="):
+        ds.read_network(tmp_path / "trips.tntp")

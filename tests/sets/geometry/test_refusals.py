@@ -34,6 +34,37 @@ def test_an_empty_set_is_called_empty_with_the_constraints_at_fault(name):
         declared(make)
 
 
+AT_FAULT = {  # the constraints that contradict each other, all of them, among others that do not
+    "an equality and bounds": (
+        lambda x: [cp.sum(x) == 1, x[0] >= 0.7, x[1] >= 0.6, cp.norm2(x) <= 9],
+        ["0.7 <= x[0]", "0.6 <= x[1]", "sum(x) == 1.0"],
+    ),
+    "an equality and a curve": (
+        lambda x: [x <= 5, cp.sum(x) == 1, cp.quad_form(x, np.diag([0.1, 0.05])) <= 1e-3],
+        ["quad_form(x, (matrix)) <= 0.001", "sum(x) == 1.0"],
+    ),
+    "two equalities": (
+        lambda x: [cp.norm2(x) <= 1, x[0] + x[1] == 1.2, x[0] == 1.5 + x[1]],
+        ["norm2(x) <= 1.0", "x[0] + x[1] == 1.2", "x[0] == 1.5 + x[1]"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(AT_FAULT))
+def test_the_sentence_on_an_empty_set_names_all_that_contradict_each_other_and_no_more(name):
+    make, at_fault = AT_FAULT[name]
+    with pytest.raises(EmptySetError, match="cannot hold together") as caught:
+        declared(make)
+    named = str(caught.value).removeprefix("The set is empty: ").removesuffix(" cannot hold together.")
+    assert all(words in named for words in at_fault)
+    assert len(named) == sum(map(len, at_fault)) + len(", ") * (len(at_fault) - 2) + len(" and ")
+
+
+def test_one_constraint_that_nothing_satisfies_is_not_said_to_contradict_another():
+    with pytest.raises(EmptySetError, match=r"^The set is empty: sum_squares\(x\) <= -1.0 cannot hold\.$"):
+        declared(lambda x: [cp.sum_squares(x) <= -1])
+
+
 UNBOUNDED = {
     "upward": (lambda x: [x >= 0, x[0] <= 1], (2,), r"Add an upper bound on x\[1\]", [0, 1]),
     "downward": (lambda x: [x <= 0, x[0] >= -1], (2,), r"Add a lower bound on x\[1\]", [0, -1]),

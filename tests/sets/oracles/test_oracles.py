@@ -11,6 +11,7 @@ import pytest
 from declared_sets import DECLARED
 from geometry_checks import Judge
 
+import decision_sets as ds
 from dpcvx import DecisionSet, DeclarationError, OracleError
 from dpcvx.sets.shapes.box import Box
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
@@ -254,3 +255,19 @@ def test_random_flows_have_the_dimension_of_their_live_part(seed):
     X = DecisionSet(x, [B @ x == np.eye(14)[0] - np.eye(14)[13]])
     assert X.dim == expected
     assert X.contains(X.argmin(rng.standard_normal(len(edges))))
+
+
+def _plans():
+    x = cp.Variable(3, nonneg=True)
+    return DecisionSet(x, [cp.sum(x) == 1, x[2] <= 0.4, x[0] + x[1] >= 0.5, x[0] <= 0.8])
+
+
+SIGNED = {"simplex": ds.simplex(4), "cross-polytope": ds.norm_ball(3, 1), "matrices": ds.nuclear_ball(2, 3)}
+
+
+@pytest.mark.parametrize("name", [*SIGNED, "plans"])
+def test_no_zero_of_an_answer_is_printed_with_a_sign(name):
+    X = SIGNED[name] if name in SIGNED else _plans()
+    c = np.random.default_rng(0).integers(-3, 4, (50, *X.shape)).astype(float)
+    for answers in (X.argmin(c), X.project(c), X.argmin(c[0]), X.project(c[0])):
+        assert not (np.signbit(answers) & (answers == 0)).any()
