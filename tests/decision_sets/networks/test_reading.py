@@ -76,6 +76,29 @@ def test_columns_follow_the_header(write):
     assert network.links == ((1, 2),) and network.times.tolist() == [7] and network.b.tolist() == [0.15]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "~ Init node  Term node  Capacity  Length  Free Flow Time  B  Power  Speed limit  Toll  Type ;",
+        "~ From node To node Capacity veh/h Length mi Free flow time min B Power Speed Toll Type ;",
+        "~ init_node term_node capacity length free_flow_time b power speed toll link_type ;",
+        "~ a b c",
+        "",
+    ],
+)
+def test_names_of_columns_may_be_parted_by_blanks_alone(write, header):
+    old = next(line for line in NET.splitlines() if line.startswith("~"))
+    network = ds.read_network(write("t_net.tntp", NET.replace(old, header).replace("\t", " ").replace("\n", "\r\n")))
+    assert network.times.tolist() == [0, 2.5, 2, 2.5, 0, 1]
+    assert network.capacity.tolist() == [100, 50, 60, 50, 100, 100] and set(network.b) == {0.15}
+
+
+def test_trips_may_follow_their_origin_after_a_tab(write):
+    text = TRIPS.replace("Origin \t1\n", "Origin\t1\t")
+    network = ds.read_network(write("t_net.tntp", NET), trips=write("t_trips.tntp", text))
+    assert network.trips == {(1, 2): 10.0, (2, 1): 20.0}
+
+
 def test_a_count_of_links_that_is_wrong_is_noted(write):
     network = ds.read_network(write("t_net.tntp", NET.replace("LINKS> 7", "LINKS> 9")))
     assert any("announces 9 links and has 7" in note for note in network.notes)
