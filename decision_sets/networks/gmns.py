@@ -1,10 +1,12 @@
 """Networks in the General Modeling Network Specification: `link.csv`, `node.csv`, and a table of demand.
 
 A link with `directed` false, or `dir_flag` 0, is a road in both directions. Its time is a column of its own where there
-is one, otherwise its length by its speed.
+is one, otherwise its length by its speed, which is the median of all speeds where it is left out; where no link has a
+speed, lengths stand for times.
 """
 
 import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decision_sets.networks.network import Name, Network, link_names
+from decision_sets.networks.text_file import text_of
 from dpcvx.arrays import Array
 
 _TIMES = ("vdf_fftt1", "vdf_fftt", "vdf_free_flow_time", "free_flow_time", "fftt", "travel_time")
 _SPEEDS = ("free_speed", "vdf_free_speed1", "free_speed_limit")
 _B, _POWER = ("vdf_alpha1", "vdf_alpha", "b"), ("vdf_beta1", "vdf_beta", "power")
-_FALSE, _TRUE = ("0", "false", "f", "no"), ("1", "true", "t", "yes", "")
+_FALSE, _TRUE = ("0", "0.0", "false", "f", "no"), ("1", "1.0", "true", "t", "yes", "")
 
 
 class Row(NamedTuple):
@@ -59,12 +62,14 @@ class Row(NamedTuple):
 def read_links(path: Path) -> Network:
     """The nodes and links of a `link.csv` file."""
     names: list[tuple[Name, Name, Name]] = []
-    rows: list[tuple[float, float | None, float | None, float | None]] = []
-    loops, by_speed = 0, False
+    rows: list[tuple[float | None, ...]] = []
+    lengths: list[Length] = []
+    loops = 0
     for row in _rows(path, ("from_node_id", "to_node_id")):
         tail, head, key = row.text("from_node_id"), row.text("to_node_id"), row.fields.get("link_id", "")
-        time, divided = _time(row)
-        by_speed |= divided
+        time, length = row.number_in(_TIMES), _length(row)
+        if time is None and length.length is None:
+            raise row.fault("a link needs free_flow_time, or length and free_speed.")
         capacity, lanes = row.number_in(("capacity",)), row.number_in(("lanes",))
         if capacity is not None and lanes:
             capacity *= lanes
@@ -75,22 +80,25 @@ def read_links(path: Path) -> Network:
         for ends in _directions(row, tail, head):
             names.append((*ends, key))
             rows.append(numbers)
+            lengths.append(length)
     if not rows:
         raise ValueError(f"{path.name} has no links.")
     nodes = tuple(dict.fromkeys(node for name in names for node in name[:2]))
     number = {name: i for i, name in enumerate(nodes)}
     notes = [f"{loops} links from a node to itself were dropped."] * bool(loops)
-    if by_speed:
-        notes.append(f"{path.name} has no times; they are length/free_speed in the units of these columns.")
     columns = [_column([row[k] for row in rows]) for k in range(4)]
-    assert columns[0] is not None
+    times, said = (columns[0], "") if columns[0] is not None else _times([row[0] for row in rows], lengths)
+    notes += [said] * bool(said)
+    without = sum(row[1] is None for row in rows)
+    if 0 < without < len(rows):
+        notes.append(f"{path.name} has no capacity of {without} of {len(rows)} links; none is used.")
     tails, heads = [name[0] for name in names], [name[1] for name in names]
     return Network(
         nodes=nodes,
         tails=np.array([number[node] for node in tails], dtype=np.int64),
         heads=np.array([number[node] for node in heads], dtype=np.int64),
-        links=link_names(tails, heads, [name[2] for name in names]),
-        times=columns[0],
+        links=link_names(tails, heads, [name[2] for name in names] if all(name[2] for name in names) else None),
+        times=times,
         capacity=columns[1],
         b=columns[2],
         power=columns[3],
@@ -133,10 +141,12 @@ def read_demand(path: Path, zones: dict[str, str]) -> dict[tuple[Name, Name], fl
 
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[Row]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with io.StringIO(text_of(path), newline="") as file:
         reader = csv.reader(file)
         header = [name.strip().lower() for name in next(reader, [])]
         missing = [name for name in needed if name not in header]
+        if not header:
+            raise ValueError(f"{path.name} is empty.")
         if missing:
             raise ValueError(f"{path.name}, line 1: the column {missing[0]} is missing; there are {', '.join(header)}.")
         for fields in reader:
@@ -150,23 +160,41 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[Row]:
             yield Row(path, reader.line_num, values)
 
 
-def _time(row: Row) -> tuple[float, bool]:
-    """The time of a link, and whether it was computed from its speed."""
-    time = row.number_in(_TIMES)
-    if time is not None:
-        return time, False
+class Length(NamedTuple):
+    """How long a link is and how fast one drives there, where these are known, and the row that says so."""
+
+    length: float | None
+    speed: float | None
+    row: Row
+
+
+def _length(row: Row) -> Length:
     length, speed = row.number_in(("length", "vdf_length_mi", "vdf_length_km")), row.number_in(_SPEEDS)
-    if length is None:
-        raise row.fault("a link needs free_flow_time, or length and free_speed.")
-    if speed is None:
-        return length, True
-    if not speed:
+    if speed == 0:
         raise row.fault("free_speed must be above 0, not 0.")
-    return length / speed, True
+    return Length(length, speed, row)
+
+
+def _times(known: list[float | None], links: list[Length]) -> tuple[Array, str]:
+    """The times of links of which some or all have none, and a sentence on where they come from."""
+    name, total = links[0].row.path.name, len(links)
+    if any(time is not None for time in known):
+        lacking = links[known.index(None)].row
+        raise lacking.fault("the time is missing, which other links have; give all of them, or none.")
+    lengths = np.array([link.length for link in links], dtype=float)
+    speeds = [link.speed for link in links if link.speed is not None]
+    if not speeds:
+        return lengths, f"{name} has neither times nor speeds; lengths stand for times."
+    usual, lacking_speed = float(np.median(speeds)), total - len(speeds)
+    times = lengths / np.array([usual if link.speed is None else link.speed for link in links])
+    said = f"{name} has no times; they are length/free_speed in the units of these columns"
+    if lacking_speed:
+        said += f", and for {lacking_speed} of {total} links without free_speed the median of the others, {usual:g}"
+    return times, f"{said}."
 
 
 def _directions(row: Row, tail: str, head: str) -> list[tuple[str, str]]:
-    flag, directed = row.fields.get("dir_flag", ""), row.fields.get("directed", "").lower()
+    flag, directed = row.fields.get("dir_flag", "").removesuffix(".0"), row.fields.get("directed", "").lower()
     if flag not in ("", "1", "-1", "0"):
         raise row.fault(f"dir_flag must be 1, -1 or 0, not {flag!r}.")
     if directed not in (*_FALSE, *_TRUE):

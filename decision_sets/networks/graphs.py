@@ -51,6 +51,11 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
             if name == "length":
                 notes.append("Links have lengths and no times; their lengths stand for their times.")
             break
+        lacking = [i for i, each in enumerate(data) if name not in each]
+        if len(lacking) < len(kept):
+            notes.append(
+                f"{len(lacking)} of {len(kept)} links have no {name}, such as {names[lacking[0]]!r}; it is not used."
+            )
     if times is None:
         times = np.ones(len(kept))
         if not known_times:
@@ -65,7 +70,7 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
         b=_attribute(data, names, "b"),
         power=_attribute(data, names, "power"),
         positions=_positions(graph),
-        closed=np.array([bool(graph.nodes[node].get("closed", False)) for node in nodes]),
+        closed=np.array([_is_true(graph.nodes[node].get("closed", False)) for node in nodes]),
         notes=tuple(notes),
     )
 
@@ -142,6 +147,11 @@ def read_graphml(path: Path) -> Network:
 def _is_a_number(name: str) -> bool:
     """Whether the name of a node is a whole number as it is written, without zeros in front."""
     return name.removeprefix("-").isdecimal() and str(int(name)) == name
+
+
+def _is_true(value: Any) -> bool:
+    """Whether an attribute is true: of one that was written as a text, the text "False" is not."""
+    return value.strip().lower() not in ("", "0", "false", "no") if isinstance(value, str) else bool(value)
 
 
 def _attribute(data: list[dict[str, Any]], names: Any, name: str) -> Array | None:

@@ -20,10 +20,23 @@ _CALLED = {
     "term": {"term_node", "term", "to", "to_node", "head", "b_node", "bnode", "j_node"},
     "capacity": {"capacity", "cap"},
     "length": {"length", "link_length"},
-    "time": {"free_flow_time", "fftt", "fft", "ftime", "free_flow_travel_time", "fftime", "freeflowtime", "time"},
+    "time": {
+        "free_flow_time",
+        "fftt",
+        "fft",
+        "ftime",
+        "free_flow_travel_time",
+        "fftime",
+        "freeflowtime",
+        "freeflow_time",
+        "time",
+    },
     "b": {"b", "alpha", "b_coefficient"},
     "power": {"power", "beta", "exponent"},
 }
+_SPELT = re.compile(  # names in several words, which blanks part from each other too
+    r"\b((init|term|from|to|a|b|i|j)[ -]node|free[ -]?flow([ -]travel)?[ -]time|link[ -](length|type)|speed[ -]limit)\b"
+)
 
 
 class Line(NamedTuple):
@@ -58,7 +71,7 @@ class Contents(NamedTuple):
 def read_net(path: Path) -> Network:
     """The nodes and links of a `_net.tntp` file."""
     contents = _opened(path)
-    columns = _columns(contents.comments)
+    columns = _columns(contents.comments, len(contents.lines[0].text.split()) if contents.lines else 0)
     place = {name: columns.index(name) for name in _COLUMNS if name in columns}
     needed = max(place[name] for name in ("init", "term", "time"))
     ends, rows = [], []
@@ -133,7 +146,9 @@ def read_trips(path: Path) -> dict[tuple[int, int], float]:
     for line in contents.lines:
         text = line.text
         if text.lower().startswith("origin"):
-            name, _, text = text[6:].strip().partition(" ")
+            name, text = [*text[6:].split(maxsplit=1), "", ""][:2]
+            if not name:
+                raise contents.fault(line.number, "Origin must be followed by the number of a node.")
             origin = _node(contents, line, name)
         for part in filter(None, (part.strip() for part in text.split(";"))):
             destination, colon, demand = part.partition(":")
@@ -174,13 +189,14 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text.strip()
 
 
-def _columns(comments: list[str]) -> tuple[str, ...]:
-    """The columns by the last comment that names them, otherwise the usual ones."""
+def _columns(comments: list[str], fields: int) -> tuple[str, ...]:
+    """The columns by the last comment that names them, and no more than a line has; otherwise the usual ones."""
     for comment in reversed(comments):
         text = re.sub(r"\([^)]*\)", "", comment).replace(";", " ").strip().lower()
-        for names in ([each.strip() for each in text.split("\t") if each.strip()], text.split()):
+        joined = _SPELT.sub(lambda name: re.sub(r"[ -]", "_", name[0]), text)
+        for names in ([each.strip() for each in text.split("\t") if each.strip()], joined.split()):
             found = [_known(re.sub(r"[\s-]+", "_", name)) for name in names]
-            if {"init", "term", "time"} <= set(found):
+            if {"init", "term", "time"} <= set(found) and len(found) <= fields:
                 return tuple(found)
     return _COLUMNS
 

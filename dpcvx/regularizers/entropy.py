@@ -16,6 +16,7 @@ from dpcvx.errors import OracleError
 from dpcvx.regularizers.entropy_newton import EntropyNewton
 from dpcvx.regularizers.regularizer import Noise, Regularizer
 from dpcvx.sets.geometry.centered_form import CenteredForm
+from dpcvx.sets.geometry.charts import DENSE_LIMIT
 from dpcvx.sets.sizes import Sizes
 from dpcvx.sets.solvers.cone_program import ConeProgram
 
@@ -71,8 +72,10 @@ class Entropy(Regularizer):
     def range(self) -> float:
         X = self.decision_set
         most = X.recognised.chord_bound(lambda x: _entries(np.maximum(x, 0.0)))
-        # x log x >= x (log t + 1) - t for every t > 0: linear, least over X by the oracle; t near the minimiser
-        least = X.flatten(self.argmin(np.zeros(X.shape)))
+        # x log x >= x (log t + 1) - t for every t > 0: linear, least over X by the oracle; t near the minimiser, or of
+        # sets so large that a cone program takes as long as all else the center, which needs none
+        large = X.size > DENSE_LIMIT and X.recognised.entropy_argmin(np.zeros(X.size)) is None
+        least = X.flatten(X.center if large else self.argmin(np.zeros(X.shape)))
         t = np.maximum(least, 1e-12 * float(least.max(initial=0.0)) + 1e-300)
         return most + X.support_bound(X.unflatten(-(np.log(t) + 1))) + float(t.sum())
 
@@ -110,9 +113,10 @@ class Entropy(Regularizer):
         """min <q, w> + sum t_i over the set and (-t_i, x_i, 1) in the exponential cone: x_i log x_i <= t_i."""
         f, n = self._form, self.decision_set.size
         k = f.A.shape[1]
-        rows = sparse.lil_array((3 * n, k + n))
-        rows[0::3, k:] = sparse.eye_array(n)  # slack -t
-        rows[1::3, :k] = -f.P  # slack x
+        P = sparse.coo_array(-f.P)
+        first = 3 * np.arange(n)
+        places = np.concatenate([first, 3 * P.row + 1]), np.concatenate([k + np.arange(n), P.col])
+        rows = sparse.csr_array((np.concatenate([np.ones(n), P.data]), places), shape=(3 * n, k + n))  # slacks -t, x, 1
         b = np.zeros(3 * n)
         b[1::3], b[2::3] = f.x0, 1.0
         A = sparse.csr_array(sparse.block_array([[sparse.hstack([f.A, sparse.csr_array((f.A.shape[0], n))])], [rows]]))

@@ -129,6 +129,22 @@ def test_what_is_wrong_is_one_sentence(town, capsys, words, said):
     assert said in printed.err.splitlines()[-1] and printed.out == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"origin_node;dest\n1;77\n", "pairs.csv, line 2: destination must be a node, but '77' is not one of the 6"),
+        (b'1,2\n"2","2"\n', "pairs.csv, line 2: origin and destination are both 2"),
+        (b"1,2\n\xe9,2\n", "pairs.csv, line 2: the byte 0xe9 is no UTF-8"),
+        (b"1\n", "pairs.csv, line 1: an origin and a destination are needed"),
+        (b"from,to\n", "holds no pair of nodes"),
+    ],
+)
+def test_a_file_of_pairs_that_cannot_be_read_is_named_with_its_line(town, capsys, text, said):
+    (town / "pairs.csv").write_bytes(text)
+    assert call(town, "--pairs", town / "pairs.csv") == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_a_malformed_line_is_named(town, capsys):
     path = town / "net.tntp"
     path.write_text(path.read_text().replace("3 4 50 2", "3 4 fifty 2"))

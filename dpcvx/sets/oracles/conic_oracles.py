@@ -49,7 +49,7 @@ class _Quick:
 
     @classmethod
     def of(cls, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> "_Quick | None":
-        polishing = Polishing.of(form, None if quadratic is None else quadratic.toarray())
+        polishing = Polishing.of(form, quadratic)
         return None if polishing is None else cls(form, quadratic, polishing)
 
     def minimise(self, q: Array) -> Array | None:

@@ -9,6 +9,7 @@ be independent, the answer is None, and the solver is to be asked for its digits
 """
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lapack
 
 from dpcvx.arrays import Array
@@ -24,15 +25,15 @@ _NEGATIVE = 1e-9  # part of the largest multiplier by which one may be below 0
 class Polishing:
     """The dense form of a program of small size, with half-lines and second-order cones alone."""
 
-    def __init__(self, form: CenteredForm, quadratic: Array | None = None) -> None:
+    def __init__(self, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> None:
         self._A, self._s0, self._E = form.A.toarray(), form.s0, form.E.toarray()
         n = self._A.shape[1]
-        self._Q = np.zeros((n, n)) if quadratic is None else quadratic
+        self._Q = np.zeros((n, n)) if quadratic is None else quadratic.toarray()
         self._plain = np.flatnonzero(form.cones.polyhedral_rows())
         self._balls = form.cones.balls(len(form.s0)) or []
 
     @classmethod
-    def of(cls, form: CenteredForm, quadratic: Array | None = None) -> "Polishing | None":
+    def of(cls, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> "Polishing | None":
         """None where the program is too large, or has other cones."""
         if not all(cone.is_polyhedral or cone.is_ball for cone in form.cones.cones):
             return None

@@ -3,6 +3,7 @@
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
 from dpcvx.actions import Simplices
 from dpcvx.arrays import Array
@@ -81,15 +82,18 @@ def _parts(conic: ConicSet) -> Parts | None:
     if columns is None or columns.scale is None or ends is None or conic.E.shape[0] < 1:
         return None
     lower, upper = (columns.scale * end for end in ends)
-    rows = conic.E.toarray() / columns.scale
-    if ((rows != 0).sum(axis=0) > 1).any():
+    rows = sparse.csr_array(conic.E, copy=True)  # dense ones of a large set would be too many numbers
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if (np.bincount(rows.indices, minlength=conic.columns) > 1).any():
         return None
     groups, totals = [], []
-    for row, right in zip(rows, conic.e, strict=True):
-        group = np.flatnonzero(row)
-        if not len(group) or np.ptp(row[group]) > _EVEN * abs(row[group[0]]):
+    for row, right in enumerate(conic.e.tolist()):
+        own = slice(rows.indptr[row], rows.indptr[row + 1])
+        group, values = rows.indices[own].astype(np.int64), rows.data[own] / columns.scale[rows.indices[own]]
+        if not len(group) or np.ptp(values) > _EVEN * abs(values[0]):
             return None
-        total = float(right / row[group[0]])
+        total = float(right / values[0])
         if total <= 0 or lower[group].any() or (upper[group] < _ROOM * total).any():
             return None
         upper[group] = total

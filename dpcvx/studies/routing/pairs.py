@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from decision_sets.networks import Network
+from decision_sets.networks.text_file import text_of
 from decision_sets.networks.tntp import read_trips
 
 Pair = tuple[Any, Any]
+_HEADER = re.compile(r"(o|from|origin|orig|start|source)([ _-]?(node|zone))?([ _-]?(id|name))?")
 
 
 def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
@@ -15,8 +17,8 @@ def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
 
     Args:
         given: "all", for every pair with demand; a TNTP file of trips; or a file with an origin and a destination a
-            line, separated by commas, semicolons, tabs or blanks. Blank lines, lines that start with # and a first line
-            that names the columns are skipped.
+            line, in quotes or not, separated by commas, semicolons, tabs or blanks. Blank lines, lines that start with
+            # and a first line that names the columns are skipped.
         network: their network.
 
     Raises:
@@ -33,7 +35,7 @@ def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
             raise FileNotFoundError(f"There is no file {str(path)!r} of pairs.")
         if path.suffix.lower() == ".tntp":
             found = [pair for pair, amount in read_trips(path).items() if amount > 0 and pair[0] != pair[1]]
-            found = [(_named(origin, network), _named(destination, network)) for origin, destination in found]
+            found = [(_named(ends[0], network, "origin"), _named(ends[1], network, "destination")) for ends in found]
         else:
             found = _lines(path, network)
     if not found:
@@ -41,24 +43,25 @@ def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _named(node: Any, network: Network) -> Any:
-    return network.nodes[network.number_of(node)]
+def _named(node: Any, network: Network, what: str) -> Any:
+    return network.nodes[network.number_of(node, what)]
 
 
 def _lines(path: Path, network: Network) -> list[Pair]:
     found: list[Pair] = []
     first = True
-    for number, text in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
+    for number, text in enumerate(text_of(path).splitlines(), 1):
         if not text.strip() or text.lstrip().startswith("#"):
             continue
-        fields = [field for field in re.split(r"\s*[,;\t]\s*|\s+", text.strip()) if field]
-        header, first = first and fields[0].strip("\"'").lower() in ("o", "from", "origin", "o_zone_id"), False
-        if header:
+        fields = [field.strip("\"'") for field in re.split(r"\s*[,;\t]\s*|\s+", text.strip()) if field]
+        header, first = first and _HEADER.fullmatch(fields[0].lower()) is not None, False
+        if header and fields[0] not in network.numbers:
             continue
         if len(fields) < 2:
             raise ValueError(f"{path.name}, line {number}: an origin and a destination are needed, not {text!r}.")
         try:
-            origin, destination = _named(fields[0], network), _named(fields[1], network)
+            origin = _named(fields[0], network, "origin")
+            destination = _named(fields[1], network, "destination")
         except ValueError as error:
             raise ValueError(f"{path.name}, line {number}: {error}") from error
         if origin == destination:

@@ -76,6 +76,29 @@ def test_columns_follow_the_header(write):
     assert network.links == ((1, 2),) and network.times.tolist() == [7] and network.b.tolist() == [0.15]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "~ Init node  Term node  Capacity  Length  Free Flow Time  B  Power  Speed limit  Toll  Type ;",
+        "~ From node To node Capacity veh/h Length mi Free flow time min B Power Speed Toll Type ;",
+        "~ init_node term_node capacity length free_flow_time b power speed toll link_type ;",
+        "~ a b c",
+        "",
+    ],
+)
+def test_names_of_columns_may_be_parted_by_blanks_alone(write, header):
+    old = next(line for line in NET.splitlines() if line.startswith("~"))
+    network = ds.read_network(write("t_net.tntp", NET.replace(old, header).replace("\t", " ").replace("\n", "\r\n")))
+    assert network.times.tolist() == [0, 2.5, 2, 2.5, 0, 1]
+    assert network.capacity.tolist() == [100, 50, 60, 50, 100, 100] and set(network.b) == {0.15}
+
+
+def test_trips_may_follow_their_origin_after_a_tab(write):
+    text = TRIPS.replace("Origin \t1\n", "Origin\t1\t")
+    network = ds.read_network(write("t_net.tntp", NET), trips=write("t_trips.tntp", text))
+    assert network.trips == {(1, 2): 10.0, (2, 1): 20.0}
+
+
 def test_a_count_of_links_that_is_wrong_is_noted(write):
     network = ds.read_network(write("t_net.tntp", NET.replace("LINKS> 7", "LINKS> 9")))
     assert any("announces 9 links and has 7" in note for note in network.notes)
@@ -156,6 +179,42 @@ def test_a_gmns_folder_is_read(write, tmp_path):
 def test_a_malformed_line_of_a_gmns_file_is_named(write, old, new, sentence):
     with pytest.raises(ValueError, match=sentence):
         ds.read_network(write("link.csv", LINKS.replace(old, new)))
+
+
+def test_gmns_values_that_are_left_out_are_noted_and_never_mix_units(write):
+    head = "link_id,name,from_node_id,to_node_id,directed,length,lanes,capacity,free_speed\n"
+    rows = ["1,'A, B',1,2,1.0,2,,90,4", '2,"C, D",2,3,0.0,3,2,,', "3,,1,3,TRUE,8,1,100,2", "4,,1,3,1,8,1,100,1"]
+    path = write("link.csv", "\ufeff" + head + "\r\n".join(rows[1:]) + "\r\n")
+    network = ds.read_network(path)
+    assert network.times.tolist() == [2.0, 2.0, 4.0, 8.0]  # the median of 2 and 1 is 1.5
+    assert network.capacity is None
+    assert "for 2 of 4 links without free_speed the median of the others, 1.5" in network.notes[0]
+    assert "no capacity of 2 of 4 links" in network.notes[1]
+    bare = ds.read_network(write("link.csv", "from_node_id,to_node_id,length\n1,2,5\n1,2,7\n"))
+    assert bare.times.tolist() == [5.0, 7.0] and bare.links == (("1", "2", 0), ("1", "2", 1))
+    assert bare.notes == ("link.csv has neither times nor speeds; lengths stand for times.",)
+    timed = "from_node_id,to_node_id,length,free_speed,travel_time\n1,2,5,2,3\n1,3,7,2,\n"
+    with pytest.raises(ValueError, match=r"link.csv, line 3: the time is missing, which other links have"):
+        ds.read_network(write("link.csv", timed))
+
+
+def test_a_file_in_another_encoding_is_named_with_its_line(write, tmp_path):
+    (tmp_path / "link.csv").write_bytes((LINKS + "13,a,\xe9,1,1,1,1,1\n").encode("latin-1"))
+    with pytest.raises(ValueError, match=r"link.csv, line 5: the byte 0xe9 is no UTF-8"):
+        ds.read_network(tmp_path)
+    with pytest.raises(ValueError, match=r"link.csv is empty"):
+        ds.read_network(write("link.csv", ""))
+
+
+def test_times_that_some_edges_lack_are_told_of(tmp_path):
+    graph = nx.MultiDiGraph()
+    graph.add_node("b", closed="False")
+    graph.add_edge("a", "b", travel_time="3", length="30")
+    graph.add_edge("b", "c", length="10")
+    nx.write_graphml(graph, tmp_path / "town.graphml")
+    network = ds.read_network(tmp_path / "town.graphml")
+    assert sorted(network.times) == [10.0, 30.0] and not network.closed.any()
+    assert network.notes[0] == "1 of 2 links have no travel_time, such as ('b', 'c'); it is not used."
 
 
 def test_names_with_zeros_in_front_stay_apart(tmp_path):
