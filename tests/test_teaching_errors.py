@@ -70,6 +70,11 @@ def test_a_bandit_of_ones_own_is_told_of_all_that_is_missing_at_once():
         dpcvx.PrivateBandit(Own(), 1.0)
 
 
+def test_a_name_guessed_wrongly_is_told_the_right_ones():
+    with pytest.raises(TypeError, match="no argument eps; the options of privacy are epsilon, delta, counter"):
+        dpcvx.FTRL(X, Y, 8, eps=1.0)
+
+
 def test_a_problem_is_no_set():
     with pytest.raises(dpcvx.DeclarationError, match=r"give its variable and problem\.constraints"):
         dpcvx.DecisionSet(cp.Problem(cp.Minimize(0), [_loss >= 0]), [])

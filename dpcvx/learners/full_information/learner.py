@@ -84,7 +84,7 @@ class FullInformation(Player):
     ) -> None:
         unknown = sorted(privacy.keys() - PrivacyOptions.__annotations__.keys())
         if unknown:
-            known = ", ".join(PrivacyOptions.__annotations__)
+            known = ", ".join(("epsilon", "delta", *PrivacyOptions.__annotations__))
             raise TypeError(f"{self.name} has no argument {', '.join(unknown)}; the options of privacy are {known}.")
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **privacy}
         self.sums, self._seat = sums, Seat()
