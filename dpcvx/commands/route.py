@@ -120,7 +120,7 @@ def _sentences() -> Iterator[None]:
 def _travelled(network: Network, seed: int) -> Days:
     _tell("Drawing days")
     count = max(_FEWEST, min(_DAYS, _ENTRIES // len(network.links)))
-    return travel_days(network, count, seed, progress=None)
+    return travel_days(network, count, seed, progress=True)
 
 
 def _pair(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
@@ -143,7 +143,7 @@ def _city(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
     city = City(network, _travelled(network, wish.seed), wish, pairs, by_driver=arguments.drivers is not None)
     _tell(f"Playing {wish.horizon:,} days for {len(pairs)} pairs on one sum of {len(network.links)} links")
     with _kept(None if arguments.output is None else arguments.output / "pairs") as folder:
-        swept = play_city(city, folder, workers=arguments.workers, scheduler=arguments.scheduler)
+        swept = play_city(city, folder, workers=arguments.workers, scheduler=arguments.scheduler, progress=True)
     report = _report(arguments)
     if report is not None:
         _tell("Drawing the report")
