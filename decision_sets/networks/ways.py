@@ -16,7 +16,8 @@ from decision_sets.networks.network import Network
 from dpcvx.actions.dag import between
 from dpcvx.arrays import Array
 
-_DIGITS = 12  # decimal digits of a time, at most
+_DIGITS = 12  # decimal digits of a time, at most, where times are not tiny
+_LARGEST = 308  # exponent of a power of 10 that is a number still
 _EXACT = 2.0**52  # whole numbers below this are exact in floating point
 
 
@@ -174,5 +175,6 @@ def _scale(tails: Array, heads: Array, times: Array, nodes: int, origin: int, de
     largest = max(float(end[np.isfinite(end)].max()) for end in ends)
     if largest <= nodes * np.finfo(float).tiny:
         return 1.0
-    room = math.floor(math.log10(_EXACT / (4.0 * nodes) / largest) - 0.5)
-    return float(10.0 ** min(room, _DIGITS))
+    size = math.log10(largest)
+    room = math.floor(math.log10(_EXACT / (4.0 * nodes)) - size - 0.5)
+    return float(10.0 ** min(room, _DIGITS + max(0, math.floor(-size)), _LARGEST))

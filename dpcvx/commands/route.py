@@ -141,6 +141,7 @@ def _pair(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
 def _city(arguments: argparse.Namespace, network: Network, wish: Wish) -> str:
     pairs = wanted_pairs(arguments.pairs, network)
     city = City(network, _travelled(network, wish.seed), wish, pairs, by_driver=arguments.drivers is not None)
+    assert city.declared  # says here, and not in a part that is played somewhere, what is wrong with it
     _tell(f"Playing {wish.horizon:,} days for {len(pairs)} pairs on one sum of {len(network.links)} links")
     with _kept(None if arguments.output is None else arguments.output / "pairs") as folder:
         swept = play_city(city, folder, workers=arguments.workers, scheduler=arguments.scheduler, progress=True)

@@ -15,6 +15,7 @@ from dpcvx.report.figures import figure
 _SIZE = (4.4, 4.0)
 _ASIDE = 0.008  # of the size of the map, by which the two directions of a road are apart
 _MARGIN = 0.06
+_FLAT = 0.15  # of the size of the map, that it is high and wide to either side at least, were all nodes on one line
 _LABELLED = 40  # nodes up to which each has its name
 _CAREFUL = 300  # nodes up to which a layout is computed by all distances
 _VECTORS = 3000  # links above which the background is a picture
@@ -61,7 +62,8 @@ def link_map(
     seen = np.arange(len(at)) if around is None else np.unique([*tails[around], *heads[around], *ends])
     low, high = at[seen].min(axis=0), at[seen].max(axis=0)
     size = float(max(*(high - low), 1e-12))
-    low, high = low - _MARGIN * size, high + _MARGIN * size
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, _FLAT * size) + _MARGIN * size
+    low, high = middle - half, middle + half
     inside = ((at >= low) & (at <= high)).all(axis=1)
     near = np.flatnonzero(inside[tails] | inside[heads])
     ax.add_collection(_lines(at, tails[near], heads[near], 0.0, "C7", 0.6, rasterized=len(near) > _VECTORS))

@@ -158,17 +158,20 @@ def _curves(found: PairFindings, setting: str) -> Html:
         mean = np.maximum(played.regret.mean(axis=0) / played.rounds, _LEAST)
         ax.plot(played.rounds, mean, color=colour, label=label)
         if played.bound_per_trip is not None and one.case.proved:
-            ax.plot(T, played.bound_per_trip, color=colour, marker="D", markersize=5, linestyle="none", clip_on=False)
-        ends.append(f"{one.case.name}: {played.per_trip:.4f}")
-    ax.axhline(found.idle, color="black", linestyle=":", linewidth=1)
+            proved = max(played.bound_per_trip, _LEAST)
+            ax.plot(T, proved, color=colour, marker="D", markersize=5, linestyle="none", clip_on=False)
+        ends.append(f"{one.case.name}: {played.per_trip:z.4f}")
+    ax.axhline(max(found.idle, _LEAST), color="black", linestyle=":", linewidth=1)
     first = min(16, T)
-    ax.set(xscale="log", yscale="log", xlim=(first, T), xlabel="days", ylabel="regret per trip, in usual trips")
+    if not found.X.dim:  # all is 0
+        ax.set_ylim(_LEAST / 10, 1.0)
+    ax.set(xscale="log", yscale="log", xlim=(first, max(T, 2)), xlabel="days", ylabel="regret per trip, in usual trips")
     ax.set_title(f"{setting} (simulation)")
     ax.legend(fontsize=7, loc="lower left", frameon=False)
     return figure(
         drawn,
         alternative=f"Regret per trip over {T} days, {setting}, both logarithmic. In the end {'; '.join(ends)}; doing "
-        f"nothing costs {found.idle:.4f}.",
+        f"nothing costs {found.idle:z.4f}.",
         caption=f"Regret per trip, {setting}.",
     )
 

@@ -102,6 +102,45 @@ def test_a_network_without_demand_says_what_was_assumed(tmp_path, capsys):
     assert "the layout is computed" in page.read_text()
 
 
+def test_one_route_is_told_of_and_drawn(tmp_path, capsys):
+    graph = nx.path_graph(6, create_using=nx.DiGraph)
+    nx.set_node_attributes(graph, {node: node for node in graph}, "x")
+    nx.set_node_attributes(graph, 0, "y")
+    nx.write_graphml(graph, tmp_path / "line.graphml")
+    words = ["--from", 0, "--to", 5, *SHORT, "--output", tmp_path / "found"]
+    assert call(tmp_path, *words, net="line.graphml") == 0
+    printed = capsys.readouterr()
+    assert "there is one route, which every player takes" in printed.out and "-0.0000" not in printed.out
+    assert "Note:" not in printed.err  # such as that no room is left for a map of one line
+
+
+def test_capped_routes_say_once_why_no_bandit_plays(town, capsys):
+    assert call(town, "--from", 1, "--to", 2, *SHORT, "--cycles", "capped") == 0
+    told = capsys.readouterr().out
+    assert told.count("for full information only") == 1 and "not here" not in told
+
+
+def test_demand_beyond_all_capacity_is_played_in_finite_times(town, capsys):
+    path = town / "trips.tntp"
+    path.write_text(path.read_text().replace("60.0", "1e200"))
+    assert call(town, "--trips", path, "--from", 1, "--to", 2, *SHORT) == 0
+    told = capsys.readouterr().out
+    assert "of all link-days" in told and "unit of inf" not in told and "nan" not in told
+
+
+@pytest.mark.slow
+def test_pairs_without_a_route_do_not_hide_what_bandits_cost(town, capsys):
+    net = town / "net.tntp"
+    net.write_text("\n".join(line for line in net.read_text().splitlines() if not line.startswith("2 6")) + "\n")
+    (town / "pairs.csv").write_text("2,1\n1,2\n")
+    assert call(town, "--pairs", town / "pairs.csv", "--days", 20) == 0
+    told = capsys.readouterr().out
+    assert "bandits: 2 of epsilon = 1 each" in told and "1 pairs have no route" in told
+    (town / "pairs.csv").write_text("2,1\n")
+    assert call(town, "--pairs", town / "pairs.csv", "--days", 20) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("None of the 1 pairs is joined by a route")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -146,6 +146,8 @@ class PairFindings:
         """That bandits were not played, and why; empty where they were."""
         if any(one.case.setting == BANDIT for one in self.outcomes):
             return ""
+        if self.X.bandit_refusal is not None:
+            return self.X.bandit_refusal
         return (
             f"Bandits are left out: the routes have {self.X.size} coordinates, and above {BANDITS_UP_TO} none is quick."
         )
@@ -221,7 +223,7 @@ def cases(X: Routes, Y: LossSet, change: Change, wish: Wish) -> list[Case]:
         found.append(Case(FULL_INFORMATION, day, E, delta, lambda: full(E, delta, bold=True), "bold"))
     if delta:
         found.append(Case(FULL_INFORMATION, day, E, 0.0, lambda: full(E)))
-    if X.size > BANDITS_UP_TO:
+    if X.size > BANDITS_UP_TO or X.bandit_refusal is not None:
         return found
 
     def practice(**options: Any) -> PrivateBandit:

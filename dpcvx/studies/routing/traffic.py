@@ -16,6 +16,7 @@ from decision_sets.networks import Network
 from dpcvx.arrays import Array
 from dpcvx.studies.routing.roads import Roads
 
+_SLOWEST = 1e100  # times its empty time, that a link takes at most: beyond, numbers overflow
 _GAP = 1e-4
 _HALVINGS = 30
 
@@ -80,7 +81,9 @@ def link_times(network: Network, capacity: Array | None = None) -> Callable[[Arr
     b, power = np.where(limited, network.b, 0.0), network.power
 
     def times(volumes: Array) -> Array:
-        return np.asarray(network.times * (1 + b * (volumes * share) ** power))
+        with np.errstate(over="ignore"):
+            slower = np.where(b > 0, b * (volumes * share) ** power, 0.0)
+        return np.asarray(network.times * np.minimum(1 + slower, _SLOWEST))
 
     return times
 

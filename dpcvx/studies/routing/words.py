@@ -13,6 +13,7 @@ from dpcvx.studies.routing.pair import Outcome, PairFindings
 PAIR_HEADER = ("learner", "protects", "epsilon", "regret a trip", "of nothing", "proved bound")
 CITY_HEADER = ("who plays", "regret a trip", "of nothing")
 _SHOWN = 10  # pairs in a printed table
+_NOTHING = 1e-9  # regret a trip that is nothing but rounding
 CITY_ROWS_HEADER = ("from", "to", "trips", "links", "nothing", "usual route", "no privacy", "private", "proved bound")
 
 
@@ -20,8 +21,8 @@ def pair_rows(found: PairFindings) -> list[tuple[str, ...]]:
     """For every player its regret per trip, how that compares with doing nothing, and the proved bound."""
     idle = found.idle
     rows = [
-        ("doing nothing", "", "", f"{idle:.4f}", "100 %", ""),
-        ("usual route", "", "", f"{found.usual:.4f}", _part(found.usual, idle), ""),
+        ("doing nothing", "", "", f"{idle:z.4f}", _part(idle, idle), ""),
+        ("usual route", "", "", f"{found.usual:z.4f}", _part(found.usual, idle), ""),
     ]
     return rows + [_row(outcome, idle) for outcome in found.outcomes]
 
@@ -31,14 +32,14 @@ def _row(outcome: Outcome, idle: float) -> tuple[str, ...]:
     learner = case.kind
     if played is None:
         return learner, case.protects, case.promise, "not here", "", ""
-    measured = f"{played.per_trip:.4f}" + (f" ± {played.error:.4f}" if len(played.regret) > 1 else "")
+    measured = f"{played.per_trip:z.4f}" + (f" ± {played.error:.4f}" if len(played.regret) > 1 else "")
     bound = played.bound_per_trip
     proved = "none" if bound is None or not case.proved else f"{bound:.3f}"
     return learner, case.protects, case.promise, measured, _part(played.per_trip, idle), proved
 
 
 def _part(regret: float, idle: float) -> str:
-    return f"{regret / idle:.1%}".replace("%", " %") if idle > 0 else ""
+    return f"{regret / idle:.1%}".replace("%", " %") if idle > _NOTHING else ""
 
 
 def network_lines(network: Network, name: str) -> list[str]:
@@ -69,6 +70,7 @@ def pair_words(found: PairFindings, name: str) -> str:
         "",
         f"ROUTES from {X.origin} to {X.destination}, cycles={X.cycles}",
         f"  {X.size} coordinates, dimension {X.dim}; {X.excluded}",
+        *(["  there is one route, which every player takes: nothing is to be learnt"] if not X.dim else []),
         "",
         "DECLARED",
         *(f"  {line}" for line in declared_lines(found.declared, found.days)),
@@ -104,7 +106,7 @@ def city_summary(city: City, totals: Totals) -> list[tuple[str, ...]]:
     names = {"nothing": "doing nothing", "usual": "usual routes", "free": "no privacy", "private": "private"}
     names["bound"] = "private, proved bound"
     shown = [(words, totals.means[name]) for name, words in names.items()]
-    return [(words, f"{value:.4f}", _part(value, idle)) for words, value in shown]
+    return [(words, f"{value:z.4f}", _part(value, idle)) for words, value in shown]
 
 
 def city_promises(city: City) -> list[str]:
@@ -138,7 +140,7 @@ def city_table(rows: Sequence[Row], shown: int | None = None) -> list[tuple[str,
             *(str(row[name]) for name in ("origin", "destination")),
             "" if row["trips"] is None else f"{row['trips']:,.0f}",
             str(row["links"]),
-            *("" if row[name] is None else f"{row[name]:.4f}" for name in numbers),
+            *("" if row[name] is None else f"{row[name]:z.4f}" for name in numbers),
         )
         for row in joined
     ]

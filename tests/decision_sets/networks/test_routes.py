@@ -74,6 +74,15 @@ def test_ties_are_not_decided_by_rounding():
     assert len(ds.routes(square, "a", "e").edges) == 5
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-30, 1e-9, 1e9, 1e290])
+def test_the_unit_of_times_changes_no_route(unit):
+    network = random_network(3)
+    origin, destination = pairs(network, 1)[0]
+    kept = [ds.routes(network, origin, destination, times=network.times.round(3) * by) for by in (1.0, unit)]
+    assert kept[0].edges == kept[1].edges
+    assert kept[1].excluded.best == pytest.approx(unit * kept[0].excluded.best, rel=1e-9)
+
+
 def test_zero_time_connectors_do_not_disconnect():
     graph = nx.DiGraph()
     for u, v, time in [("o", 1, 0.0), (1, 2, 1.0), (2, 1, 1.0), (2, 3, 0.0), (3, 2, 0.0), (3, "d", 0.0), (1, "o", 0.0)]:
