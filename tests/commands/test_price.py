@@ -41,6 +41,7 @@ def test_a_named_set_gives_a_table_and_a_recommendation(capsys):
     assert "\nbandit:" not in printed
 
 
+@pytest.mark.slow
 def test_a_file_gives_a_table_and_a_report(mine, tmp_path, capsys):
     report = tmp_path / "found" / "price.html"
     assert main(["price", str(mine), *SHORT, "--setting", "bandit", "--output", str(report.parent)]) == 0

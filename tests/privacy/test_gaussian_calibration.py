@@ -123,6 +123,7 @@ def test_rho_and_its_delta_are_checked():
         zcdp_epsilon(1.0, 2.0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("delta", [1e-30, 1e-6, 0.5])
 @pytest.mark.parametrize("epsilon", [2e4, 1e5, 1e6, 1e9, 1e12, 1e300])
 def test_any_epsilon_has_a_rho(epsilon, delta):

@@ -375,6 +375,7 @@ REGRET = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", REGRET)
 def test_mean_regret_is_below_the_proved_bound(name):
     make, horizon, losses = REGRET[name]

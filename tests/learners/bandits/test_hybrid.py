@@ -188,6 +188,7 @@ def test_corners_of_products_are_played_and_learnt_below_the_bound():
         assert np.allclose(playing.probabilities.sum(axis=-1), 1) and not playing.probabilities[:, :, 2].all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("X", "Y", "noise", "horizon"),
     [

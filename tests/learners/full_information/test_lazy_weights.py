@@ -263,6 +263,7 @@ def test_mean_regret_is_below_the_bound_and_a_rate_ten_times_as_high_is_not():
 # play
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_learner_keeps_the_protocol(delta):
     check_learner(lambda seed: learner(delta=delta, seed=seed))

@@ -97,6 +97,7 @@ FACES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("declare", "dim", "point"), FACES.values(), ids=FACES)
 def test_sets_in_a_face_get_their_dimension_and_their_points(declare, dim, point, unit):

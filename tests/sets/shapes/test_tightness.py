@@ -61,6 +61,7 @@ def test_no_point_is_farther_than_a_certified_size(measured):
     assert np.mean(noticed) > 0.5
 
 
+@pytest.mark.slow
 def test_certified_sizes_are_within_five_percent_on_most_sets(measured):
     """Teeth: the diagonals of bounding boxes are not."""
     assert len(measured) >= 60
