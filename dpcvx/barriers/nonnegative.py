@@ -64,7 +64,7 @@ class Nonnegative(Cone):
         return np.asarray((d if self.weights is None else self.weights * d) / s**2)
 
     def stretch(self, s: Array, d: Array) -> Array:
-        return np.asarray(1 / np.maximum(np.abs(d / s).max(axis=-1, initial=0.0), 1e-300))
+        return np.asarray(1 / np.maximum.reduce(np.abs(d / s), axis=-1, initial=1e-300))
 
     def take(self, blocks: Sequence[int]) -> "Nonnegative":
         return Nonnegative(len(blocks), None if self.weights is None else self.weights[blocks])

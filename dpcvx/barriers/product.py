@@ -235,6 +235,8 @@ class Product:
 
     def stretch(self, s: Array, d: Array) -> Array:
         """A t of at least 1 with s + t d and s - t d in all cones, for d in the Dikin ellipsoid at s."""
+        if len(self.cones) == 1:
+            return self.cones[0].stretch(s, d)
         found = [cone.stretch(s[..., rows], d[..., rows]) for cone, rows in self]
         return np.asarray(np.minimum.reduce(found)) if found else np.ones(s.shape[:-1])
 

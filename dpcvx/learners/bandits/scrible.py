@@ -247,12 +247,14 @@ class SCRiBLe(Bandit):
         displacement, measure, _ = self._drawn
         linear = _moved(at.linear, along, measure)
         near = ((linear * linear).sum(axis=-1) if self.leading else blas.ddot(linear, linear)) <= FAR**2
-        if not np.all(near):  # the norm of the center is no longer than this one
+        is_near = near.all() if self.leading else near
+        if not is_near:  # the norm of the center is no longer than this one
             linear, near = self._brought_near(linear)
+            is_near = near.all()
         solution = at.factor.solve(measure) if self._chart.auxiliaries else displacement
         step = _moved(at.step, along, solution)
         left = at.left + abs(along[:, 0] if self.leading else along)  # whose local norm is |along| |u|
-        if np.all(near):
+        if is_near:
             return at.z, linear, step, left
         stays = np.asarray(near)[..., None]
         z, linear, step = (np.where(stays, part, 0.0) for part in (at.z, linear, step))

@@ -195,8 +195,8 @@ class Chart(ABC):
         """
         if self.auxiliaries:
             return 1.0 if z.ndim == 1 else np.ones(z.shape[:-1])
-        found = np.maximum(self.cones.stretch(self.slack(z), self.slack_step(dy)) * SAFE, 1.0)
-        return float(found) if z.ndim == 1 else found
+        found = self.cones.stretch(self.slack(z), self.slack_step(dy))
+        return max(float(found) * SAFE, 1.0) if z.ndim == 1 else np.maximum(found * SAFE, 1.0)
 
     def moving(self) -> Array:
         """1 for the entries of x that vary over the set, 0 for those that are fixed."""
