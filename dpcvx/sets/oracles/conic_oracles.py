@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.sets.geometry.bounds import blow_up, bound_by_dual, upper_bound
+from dpcvx.sets.geometry.bounds import blow_up, bound_by_dual, coarse_bound, upper_bound
 from dpcvx.sets.geometry.centered_form import CenteredForm
+from dpcvx.sets.geometry.charts import SparseChart
 from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.geometry.newton import minimise
@@ -161,7 +162,7 @@ class ConicOracles:
         """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales.
 
         A cone program proposes a dual point, which proves a bound; where the gap to its own point is too wide, the
-        central path of our barrier is followed instead.
+        central path of our barrier is followed instead, on sparse charts as far as a bound within 1e-4 of the width.
         """
         f, chart, nu = self._form, self._chart, self._geometry.nu
         q = f.P.T @ c
@@ -175,7 +176,7 @@ class ConicOracles:
                 width = float(np.linalg.norm(chart.tangential(chart.joint(chart.pull(c)))))
                 if proved is not None and proved - reached <= _PROVED * width:
                     return proved
-        return upper_bound(chart, nu, c)
+        return coarse_bound(chart, nu, c) if isinstance(chart, SparseChart) else upper_bound(chart, nu, c)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the solvers, which are set up again where they are needed."""

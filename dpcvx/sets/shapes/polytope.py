@@ -5,8 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from dpcvx.arrays import Array
+from dpcvx.arrays import Array, Bools
 from dpcvx.errors import UnsupportedConeError
+from dpcvx.sets.conic.canonical import DENSE_LIMIT
+from dpcvx.sets.geometry.bounds import loose_box
 from dpcvx.sets.oracles import enumeration
 from dpcvx.sets.shapes.measure import Measure, bound, exact
 from dpcvx.sets.shapes.shape import Facts, Shape
@@ -14,6 +16,10 @@ from dpcvx.sets.shapes.shape import Facts, Shape
 _MARGIN = 1e-9  # relative error of vertices that Qhull found
 _PAIRS = 200_000_000  # entries of differences of points that are compared one by one
 _OUTWARD = 1 + 1e-8  # of a reach
+_MANY = 100  # entries, above which a box is sought by fewer programs than two for each
+_POINTS = 50  # of the set that are asked on each side
+_WORTH = 0.02  # share of the entries in question that a point must settle, for another one to be asked
+_ATTAINED = 1e-9  # distance, in widths of the box, at which an entry attains its bound
 
 
 class Polytope(Shape):
@@ -34,6 +40,33 @@ class Polytope(Shape):
         except UnsupportedConeError:
             return None  # sizes then come from certified bounds
         return corners if enumeration.reach_in_every_direction(corners, self.support_bound) else None
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        """As of any shape; of many entries those whose bound is seen to be attained need no program of their own."""
+        if not _MANY < self.layout.size <= DENSE_LIMIT:
+            return super().box
+        lower, upper = loose_box(self.geometry.conic, self.geometry.chart, self.geometry.nu)
+        width = upper - lower
+        units = np.eye(self.layout.size)
+        for i in np.flatnonzero(~self._attained(upper, width, 1.0)):
+            upper[i] = min(upper[i], self.support_bound(units[i]))
+        for i in np.flatnonzero(~self._attained(lower, width, -1.0)):
+            lower[i] = max(lower[i], -self.support_bound(-units[i]))
+        return lower, upper
+
+    def _attained(self, ends: Array, width: Array, sign: float) -> Bools:
+        """Which entries attain these ends, as far as points tell that are extreme in all entries still in question."""
+        left = width > 0
+        for _ in range(_POINTS):
+            if not left.any():
+                break
+            x = self.farthest(np.where(left, sign, 0.0))
+            found = left & (np.abs(x - ends) <= _ATTAINED * width)
+            left &= ~found
+            if found.sum() < _WORTH * (left.sum() + found.sum()):
+                break
+        return ~left
 
     def _standing(self, value: float) -> Measure:
         return bound(value * (1 + self._margin)) if self._margin else exact(value)
