@@ -3,6 +3,7 @@
 import re
 
 import cvxpy as cp
+import numpy as np
 
 _INNER = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*?)"  # an argument, with parentheses two deep
 _PLAIN = (  # what cvxpy prints, and what a reader expects
@@ -24,7 +25,7 @@ def constraint_in_words(constraint: cp.Constraint) -> str:
     for parameter in constraint.parameters():
         if parameter.value is None:
             continue
-        value = f"{float(parameter.value):g}" if parameter.size == 1 else "(parameter)"
+        value = f"{np.asarray(parameter.value).item():g}" if parameter.size == 1 else "(parameter)"
         line = re.sub(rf"\b{re.escape(parameter.name())}\b", value, line)
     for written, said in _PLAIN:
         line = re.sub(written, said, line)
