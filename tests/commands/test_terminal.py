@@ -4,6 +4,7 @@ import io
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -114,6 +115,7 @@ def test_control_c_in_a_terminal_ends_a_sweep_without_tracebacks(tmp_path):
     (tmp_path / "mine.py").write_text(SLEEPING)
     pid, terminal = pty.fork()
     if not pid:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell in the background leaves it ignored
         os.execv(
             sys.executable,
             [
