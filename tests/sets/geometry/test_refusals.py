@@ -140,5 +140,5 @@ def test_arguments_of_a_set_are_checked():
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 def test_parameters_of_one_entry_are_named_by_their_value(shape):
     x, level = cp.Variable(2), cp.Parameter(shape, value=np.full(shape, 3.0))
-    with pytest.raises(EmptySetError, match="3.0|3 <="):
+    with pytest.raises(EmptySetError, match=r"3 <="):
         DecisionSet(x, [x >= level, x <= 1])
