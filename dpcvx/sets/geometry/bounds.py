@@ -25,6 +25,7 @@ from dpcvx.sets.sparse_rows import entry_bounds, tighten_by_equalities
 
 _NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # into the dual cone, in units of the set's width
 _COARSE = 1e-4  # the same for large sets
+_ROUNDED = 1e-15  # by which a sum of two numbers is rounded outward, of its terms
 _SWEEPS = 3  # by which equalities tighten the box of a large set
 _GAPS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2)  # of the set's width in the direction asked for
 
@@ -164,5 +165,10 @@ def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     entry_bounds(conic.A[single], conic.b[single], lower, upper)
     for _ in range(_SWEEPS):
         tighten_by_equalities(conic.E, conic.e, lower, upper)
-    middle, half = conic.point((lower + upper) / 2), abs(conic.P) @ ((upper - lower) / 2)
-    return middle - half, middle + half
+    rising, falling = conic.P.maximum(0), conic.P.minimum(0)
+    ends = []
+    for first, second, sign in ((lower, upper, -1), (upper, lower, 1)):
+        end = conic.offset + rising @ first + falling @ second
+        size = np.abs(conic.offset) + rising @ np.abs(first) - falling @ np.abs(second)
+        ends.append(end + sign * _ROUNDED * size)
+    return ends[0], ends[1]

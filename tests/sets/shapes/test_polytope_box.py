@@ -48,3 +48,13 @@ def test_a_bound_that_no_point_attains_is_not_left_as_it_is(monkeypatch):
     tight = cut_cube().recognised.box[1]
     monkeypatch.setattr(polytope, "_ATTAINED", 10.0)
     assert (cut_cube().recognised.box[1] - tight).max() > 0.01
+
+
+def test_ends_that_were_declared_are_never_inside_by_rounding():
+    rng = np.random.default_rng(0)
+    low = np.append(rng.uniform(0, 0.4, 149), 0.0)
+    high = low + rng.uniform(0.01, 0.9, 150)
+    x = cp.Variable(150)
+    lower, upper = DecisionSet(x, [x >= low, x <= high, cp.sum(x) <= 0.9 * high.sum()]).recognised.box
+    assert (lower <= low).all() and (upper >= high).all() and lower[-1] == 0
+    assert max((low - lower).max(), (upper - high).max()) <= 1e-14
