@@ -14,7 +14,7 @@ the same proof holds with the padding alone, and its own mean width is added. So
 """
 
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -101,9 +101,18 @@ class FTPL(FullInformation):
         return Perturbation(least, max(least, own), self.loss_set.unflatten(padding))
 
     def _best_action(self, noisy_sum: Array, constants: "Perturbation") -> Array:
-        missing = constants.deviation**2 - self._sums.gaussian_deviation**2
-        padded = noisy_sum + np.sqrt(max(missing, 0.0)) * constants.direction
-        return self.decision_set.argmin(self.sizes.pairing.covector(padded))
+        return self._leader(noisy_sum, self._sums.gaussian_deviation, constants)
+
+    def answers(self, prefixes: Array, deviations: Array) -> Array:
+        own = np.reshape(deviations, (-1, *(1,) * (np.ndim(prefixes) - 1)))
+        return self._leader(prefixes, own, self._tuned.constants)
+
+    def _leader(self, noisy_sums: Array, deviations: Any, constants: "Perturbation") -> Array:
+        """The minimisers after sums that carry Gaussian noise of these deviations, which is padded to the whole one."""
+        missing = np.maximum(constants.deviation**2 - deviations**2, 0.0)
+        return self.decision_set.argmin(
+            self.sizes.pairing.covector(noisy_sums + np.sqrt(missing) * constants.direction)
+        )
 
     def _epoch_bound(self, constants: "Perturbation") -> RegretBound | None:
         horizon, s = self._sums.epoch_horizon, constants.deviation

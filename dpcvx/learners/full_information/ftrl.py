@@ -177,6 +177,10 @@ class FTRL(FullInformation):
         self._trail = Trail(rounds, start, end)
         return action
 
+    def answers(self, prefixes: Array, deviations: Array) -> Array:
+        covectors = self.learning_rate * self.sizes.pairing.covector(prefixes)
+        return self.regularizer.follow(covectors, None)[0]
+
     def _followed(self, covector: Array, start: Array | None) -> tuple[Array, Array | None]:
         """The minimiser, and from where the next may begin; replicas that see and know the same are computed once."""
         if len(covector) < 2 or not self._sums.leading or np.any(covector != covector[0]):

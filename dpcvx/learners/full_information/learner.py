@@ -219,6 +219,18 @@ class FullInformation(Player):
         """The action after losses of that sum, which carries the noise of privacy."""
 
     @abstractmethod
+    def answers(self, prefixes: Array, deviations: Array) -> Array:
+        """What this learner plays in many rounds of the present epoch, from what its sums released in each of them.
+
+        The same actions as those of `act`, up to rounding, and quicker: they are found together. Nothing is noted of
+        them, so `missed` does not know of these rounds.
+
+        Args:
+            prefixes: (rounds, *shape of a loss) the `prefix` of the sums in each round.
+            deviations: (rounds,) their `gaussian_deviation`.
+        """
+
+    @abstractmethod
     def _tune(self, horizon: int) -> Any:
         """The constants of an epoch of that many rounds; all of them public."""
 

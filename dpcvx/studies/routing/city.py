@@ -11,7 +11,7 @@ from the same seed, which is one noisy sum that all parts look at; only a simula
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from dpcvx.studies.routing.play import Tally, drawn_days
 from dpcvx.studies.routing.roads import Roads
 
 _PART = 16  # pairs that are played together
+_REMEMBERED = 2_000_000  # entries of prefixes for which all pairs of a part find their actions together
 _LOOKED_AT = 8  # pairs among which the smallest set of routes is sought
 Pair = tuple[Any, Any]
 
@@ -132,11 +133,12 @@ class City:
         rounds = drawn_days(len(self.days.times), self.wish.horizon, self.wish.seed)
         sums = self.sums(seed), ExactSums(self.declared.loss_set, self.wish.horizon)
         travellers = [Traveller(self, pair, sums) for pair in mine]
-        for day in rounds.tolist():
+        at_once = max(1, _REMEMBERED // len(self.network.links))
+        for start in range(0, len(rounds), at_once):
+            days = rounds[start : start + at_once]
+            released = [Released.of(each, self.declared.days[days]) for each in sums]
             for traveller in travellers:
-                traveller.take(day)
-            for each in sums:
-                each.update(self.declared.days[day])
+                traveller.take(days, released)
         return [traveller.row() for traveller in travellers]
 
     @property
@@ -144,6 +146,23 @@ class City:
         """What tells this city and this wish from others."""
         parts = (self.network.times, self.days.usual, self.days.times)
         return fingerprint(f"{self.wish} {self.by_driver} {self.pairs} {self.network.links}", parts)
+
+
+class Released(NamedTuple):
+    """What sums released in some rounds: the prefix of each, and the deviation of its Gaussian noise."""
+
+    prefixes: Array
+    deviations: Array
+
+    @classmethod
+    def of(cls, sums: RunningSums, losses: Array) -> "Released":
+        """What is seen before each of these losses, which the sums take."""
+        seen = []
+        for loss in losses:
+            seen.append((sums.prefix, sums.gaussian_deviation))
+            sums.update(loss)
+        prefixes, deviations = zip(*seen, strict=True)
+        return cls(np.array(prefixes), np.array(deviations))
 
 
 class Traveller:
@@ -172,10 +191,11 @@ class Traveller:
 
     _X: Routes | None
 
-    def take(self, day: int) -> None:
-        """One round."""
-        for learner, tally in zip(self._learners, self._tallies, strict=True):
-            tally.take(learner.act()[None], day)
+    def take(self, days: Array, released: Sequence[Released]) -> None:
+        """Some rounds, for which the sums released what is given."""
+        if self._learners:
+            for learner, tally, seen in zip(self._learners, self._tallies, released, strict=True):
+                tally.take_all(learner.answers(*seen)[:, None], days)
 
     def row(self) -> Row:
         """What came of it, per trip and in the unit of this pair's usual trip; without a route a note says so."""

@@ -80,19 +80,30 @@ class Tally:
 
     def take(self, action: Array, day: int) -> Array:
         """Take one round's action, (replicas, coordinates), and return what it cost each replica."""
-        values = np.asarray(action @ self._costs[day])
-        self._incurred += values
-        self._counts[day] += 1
+        return np.asarray(self._take(action[None], np.array([day]))[0])
+
+    def take_all(self, actions: Array, days: Array) -> None:
+        """Take the actions of many rounds, (rounds, replicas, coordinates)."""
+        while len(days):
+            until_look = int(self.rounds[self._taken]) - self._round
+            self._take(actions[:until_look], days[:until_look])
+            actions, days = actions[until_look:], days[until_look:]
+
+    def _take(self, actions: Array, days: Array) -> Array:
+        """Take rounds up to the next look at most, and return what each cost each replica."""
+        values = np.einsum("trn,tn->tr", actions, self._costs[days])
+        self._incurred += values.sum(axis=0)
+        self._counts += np.bincount(days, minlength=len(self._counts))
         if not self._round:
-            self.first = action.mean(axis=0)
-        if self._round >= self._late:
-            self._last += action.mean(axis=0)
-        self._round += 1
+            self.first = actions[0].mean(axis=0)
+        late = actions[max(self._late - self._round, 0) :]
+        self._last += late.mean(axis=1).sum(axis=0)
+        self._round += len(days)
         if self._round == self.rounds[self._taken]:
             best = -float(self._X.support(-(self._counts @ self._costs)))
             self.regret[:, self._taken] = self._incurred - best
             self._taken += 1
-        return values
+        return np.asarray(values)
 
     def played(self, bound: RegretBound | None, certificate: Certificate | None) -> Played:
         """The end of it."""

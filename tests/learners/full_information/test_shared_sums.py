@@ -1,6 +1,7 @@
 """Learners on shared sums play what the sums allow, pay their epsilon once, and are never out of step in silence."""
 
 import copy
+from functools import partial
 from types import SimpleNamespace
 
 import cvxpy as cp
@@ -28,6 +29,7 @@ from dpcvx.streams import stream
 
 N, T = 4, 12
 X, OTHER, Y = ds.simplex(N), ds.cube(N), box_losses(N)
+POLYTOPE = ds.polytope(np.vstack([np.eye(N), -np.eye(N), np.ones(N)]), np.append(np.ones(2 * N), 1.5))
 LOSSES = np.random.default_rng(5).uniform(-1, 1, (T, N))
 
 
@@ -90,6 +92,25 @@ def test_a_learner_on_shared_sums_plays_as_with_its_own(kind, horizon):
     if horizon:
         with pytest.raises(HorizonError, match="12 rounds is used up"):
             together.act()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("make", [FTPL, *(partial(FTRL, regularizer=name) for name in ("euclidean", "barrier"))])
+@pytest.mark.parametrize("horizon", [T, None])
+def test_the_answers_to_many_releases_are_the_actions_of_their_rounds(make, delta, horizon):
+    sums = PrivateSums(Y, horizon, 1.0, delta, seed=3)
+    learner = make(POLYTOPE, sums=sums, seed=7) if make is FTPL else make(POLYTOPE, sums=sums)
+    actions, prefixes, deviations = [], [], []
+    for loss in LOSSES:
+        actions.append(learner.act())
+        prefixes.append(sums.prefix)
+        deviations.append(sums.gaussian_deviation)
+        if len(actions) == T:
+            break
+        sums.update(loss)
+    answers = learner.answers(np.array(prefixes), np.array(deviations))
+    assert np.allclose(answers, actions, atol=1e-7) and np.ptp(answers, axis=0).max() > 1e-3
+    assert learner.missed == 0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

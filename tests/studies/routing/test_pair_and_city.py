@@ -13,7 +13,7 @@ from dpcvx.studies.routing.city import City, Totals, play_city
 from dpcvx.studies.routing.days import travel_days
 from dpcvx.studies.routing.pair import Wish, cases, study_pair
 from dpcvx.studies.routing.pairs import wanted_pairs
-from dpcvx.studies.routing.play import drawn_days, play
+from dpcvx.studies.routing.play import Tally, drawn_days, play
 from dpcvx.studies.routing.words import city_promises, city_words, pair_rows, pair_words
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION
 
@@ -208,3 +208,19 @@ def test_sums_of_a_city_may_protect_one_driver():
     assert town.certificate.neighbours == "change" and "one of 50 drivers" in city_promises(town)[0]
     whole = PrivateSums(town.declared.loss_set, 60, 1.0, 1e-6, seed=0)
     assert town.sums(0).plan.prefix_deviation < whole.plan.prefix_deviation / 30
+
+
+def test_rounds_taken_together_cost_what_they_cost_one_by_one(found):
+    rng = np.random.default_rng(1)
+    X, losses, days = found.X, found.declared.days, found.rounds
+    actions = np.array([[X.argmin(rng.standard_normal(X.size)) for _ in range(2)] for _ in days])
+    one, all_, some = (Tally(X, losses, len(days), 2) for _ in range(3))
+    for action, day in zip(actions, days.tolist(), strict=True):
+        one.take(action, day)
+    all_.take_all(actions, days)
+    for start in range(0, len(days), 7):
+        some.take_all(actions[start : start + 7], days[start : start + 7])
+    for tally in (all_, some):
+        told, known = tally.played(None, None), one.played(None, None)
+        assert np.allclose(told.regret, known.regret, atol=1e-10) and np.abs(known.regret[:, -1]).min() > 1
+        assert np.allclose(told.first, known.first) and np.allclose(told.last, known.last)
