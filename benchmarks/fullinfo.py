@@ -13,6 +13,7 @@ import argparse
 import statistics
 import sys
 import time
+from functools import partial
 
 import cvxpy as cp
 import goals
@@ -118,10 +119,11 @@ def today():
         cost = rng.standard_normal(n)
         cp.Problem(cp.Minimize(cost @ y - cp.sum(cp.entr(y))), [cp.sum(y) == 1]).solve(solver=cp.CLARABEL)
 
-    def again():
+    def resolved(problem):
         target.value = rng.standard_normal(n)
-        compiled.solve(solver=cp.CLARABEL)
+        problem.solve(solver=cp.CLARABEL)
 
+    again = partial(resolved, compiled)
     again()
     ours = statistics.median(seconds(step, 500) for _ in range(7))
     report("simplex N=20 with entropy: cvxpy rebuilt each round / ours", _median(rebuilt, 5, 7) / ours, 80, False)
@@ -133,10 +135,7 @@ def today():
     z = cp.Variable(n)
     quadratic = cp.Problem(cp.Minimize(cp.sum_squares(z - target)), [A @ z <= 1, z >= -2, z <= 2])
 
-    def projected():
-        target.value = rng.standard_normal(n)
-        quadratic.solve(solver=cp.CLARABEL)
-
+    projected = partial(resolved, quadratic)
     projected()
     ours = statistics.median(seconds(step, 200) for _ in range(7))
     report("polytope 80 x 20, Euclidean: cvxpy DPP re-solve / ours", _median(projected, 10, 7) / ours, 5, False)

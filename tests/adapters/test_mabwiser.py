@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from playing import mean_reward
 
 import dpcvx
 from dpcvx.adapters import PrivateArms, from_mabwiser
@@ -24,20 +25,10 @@ def made(name):
     return mab.MAB(ARMS, POLICIES[name], seed=3)
 
 
-def paid(arms, rounds):
-    """The mean reward of arms that were played for so many rounds."""
-    total = 0.0
-    for _ in range(rounds):
-        arm = arms.act()
-        total += MEANS[arm]
-        arms.update(MEANS[arm])
-    return total / rounds
-
-
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_private_policy_learns(name):
     """In simulation with a fixed seed, so nothing is left to chance; the mean of all arms is 0.4."""
-    assert paid(from_mabwiser(made(name), 2.0, seed=0), 300) > 0.45
+    assert mean_reward(from_mabwiser(made(name), 2.0, seed=0), MEANS, 300) > 0.45
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -78,8 +69,8 @@ def test_the_number_of_arms_is_that_of_the_policy():
 
 def test_a_private_policy_is_saved_and_goes_on(tmp_path):
     arms = from_mabwiser(made("EpsilonGreedy"), 1.0)
-    paid(arms, 20)
+    mean_reward(arms, MEANS, 20)
     dpcvx.save(arms, tmp_path / "arms")
     again = dpcvx.load(tmp_path / "arms")
-    paid(again, 5)
+    mean_reward(again, MEANS, 5)
     assert again.rounds == 25

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from playing import mean_reward
 
 import dpcvx
 from dpcvx.adapters import PrivateArms, from_river
@@ -19,20 +20,10 @@ POLICIES = {
 MEANS = np.array([0.1, 0.9, 0.2])
 
 
-def paid(arms, rounds):
-    """The mean reward of arms that were played for so many rounds."""
-    total = 0.0
-    for _ in range(rounds):
-        arm = arms.act()
-        total += MEANS[arm]
-        arms.update(MEANS[arm])
-    return total / rounds
-
-
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_private_policy_learns(name):
     """In simulation with a fixed seed, so nothing is left to chance; the mean of all arms is 0.4."""
-    assert paid(from_river(POLICIES[name](), 3, 2.0, seed=0), 800) > 0.6
+    assert mean_reward(from_river(POLICIES[name](), 3, 2.0, seed=0), MEANS, 800) > 0.6
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -49,7 +40,7 @@ def test_what_a_policy_cannot_bear_is_brought_into_its_range():
     told = {name: from_river(make(), 3, 1.0).policy.told for name, make in POLICIES.items()}
     assert (told["ThompsonSampling"], told["Exp3"], told["UCB"]) == ("coin", "unit", "noisy")
     arms = from_river(POLICIES["ThompsonSampling"](), 3, 0.5, seed=0, batch=1)
-    paid(arms, 60)
+    mean_reward(arms, MEANS, 60)
     counts = arms.policy.policy._rewards
     assert sum(one.n_samples for one in counts.values()) == 60
 
@@ -67,8 +58,8 @@ def test_a_policy_with_contexts_or_a_past_is_refused():
 
 def test_a_private_policy_is_saved_and_goes_on(tmp_path):
     arms = from_river(POLICIES["UCB"](), 3, 1.0)
-    paid(arms, 20)
+    mean_reward(arms, MEANS, 20)
     dpcvx.save(arms, tmp_path / "arms")
     again = dpcvx.load(tmp_path / "arms")
-    paid(again, 5)
+    mean_reward(again, MEANS, 5)
     assert again.rounds == 25

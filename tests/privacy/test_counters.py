@@ -8,13 +8,16 @@ from scipy.linalg import toeplitz
 from scipy.stats import ks_2samp, kstest
 
 from dpcvx import HorizonError, ProtocolError
-from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.counters import COUNTERS, BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.counters.factorisation import Factorisation
+from dpcvx.privacy.counters.tree import Tree
 from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, SimulatedSource, Source
 
 TREES = [
-    pytest.param(BinaryTree, {}, id="binary"),
-    pytest.param(SmoothTree, {}, id="smooth"),
-    pytest.param(SmoothTree, {"norm": 2}, id="balanced"),
+    pytest.param(kind, {"norm": norm}, id=f"{kind.key}, norm {norm}")
+    for kind in COUNTERS.values()
+    if issubclass(kind, Tree)
+    for norm in (1, 2)
 ]
 
 
@@ -202,7 +205,10 @@ def test_secure_sums_are_integers_end_to_end():
         SecureSource(Laplace(7.0), 3).draw(np.zeros((1, 3)))
 
 
-ALL = [*TREES, pytest.param(Toeplitz, {}, id="toeplitz")]
+ALL = [
+    *TREES,
+    *(pytest.param(kind, {}, id=kind.key) for kind in COUNTERS.values() if issubclass(kind, Factorisation)),
+]
 
 
 def _simulated(kind, options, horizon=2**20, shape=(4,), seed=0):

@@ -29,7 +29,7 @@ def admissible(sizes):
         if kind.refusal(sizes) is None:
             yield kind(sizes)
         else:
-            assert kind is Entropy
+            assert kind not in (Barrier, Euclidean)  # which every set admits
 
 
 def test_a_regularizer_refuses_by_the_sentence_of_its_refusal(sizes):
@@ -38,7 +38,9 @@ def test_a_regularizer_refuses_by_the_sentence_of_its_refusal(sizes):
         if reason is not None:
             with pytest.raises(UnsupportedConeError) as caught:
                 kind(sizes)
-            assert str(caught.value) == reason and "nonnegative" in reason
+            assert str(caught.value) == reason
+    if Entropy.refusal(sizes) is not None:
+        assert "nonnegative" in Entropy.refusal(sizes)
 
 
 class Better(Euclidean):
@@ -86,7 +88,7 @@ def test_the_range_of_a_regularizer_holds_for_sampled_points(sizes):
 
 
 def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
-    """By the Hessian itself: diag(1/x) for the entropy, the barrier's, the identity."""
+    """By the Hessian itself, where it is known: diag(1/x) for the entropy, the barrier's, the identity."""
     X, Y = sizes.decision_set, sizes.loss_set
     rng = np.random.default_rng(2)
     directions = X.geometry.chart.push(X.geometry.chart.tangent_basis().T)
@@ -98,8 +100,10 @@ def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
                 H = directions @ X.barrier.hessian(x) @ directions.T
             elif isinstance(regularizer, Entropy):
                 H = directions @ np.diag(1 / np.maximum(X.flatten(x), 1e-12)) @ directions.T
-            else:
+            elif isinstance(regularizer, Euclidean):
                 H = directions @ directions.T
+            else:
+                continue
             g = directions @ loss
             assert g @ np.linalg.solve(H, g) <= regularizer.dual_norm**2 * (1 + 1e-6)
 

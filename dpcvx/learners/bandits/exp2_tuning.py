@@ -147,6 +147,22 @@ class ProportionalTuning(Tuning):
     def _mixing_per_rate(self, game: Game) -> float:
         """gamma/eta."""
 
+    @abstractmethod
+    def _second_moment(self, game: Game) -> float:
+        """What bounds the mean square of a feedback with its noise."""
+
+    @abstractmethod
+    def _lost(self, game: Game, gamma: float) -> float:
+        """What exploring costs, and what the proof leaves out."""
+
+    def bound(self, game: Game, eta: float, gamma: float) -> float:
+        if game.is_trivial:
+            return 0.0
+        if eta * self._mixing_per_rate(game) > gamma * _SLIP:
+            return math.inf
+        second = eta * game.rank * game.horizon * self._second_moment(game) / (1 - gamma)
+        return game.log_count / eta + second + self._lost(game, gamma)
+
     def reason(self, game: Game, eta: float, gamma: float) -> str:
         needed = eta * self._mixing_per_rate(game)
         return f"the learning rate {eta:.4g} needs exploration of {needed:.4g}, but it is {gamma:.4g}"
@@ -167,13 +183,8 @@ class MomentsTuning(ProportionalTuning):
         exploring = 4 * game.magnitude * game.reach * game.largest
         return math.sqrt(game.log_count / (game.horizon * (game.rank * self._second_moment(game) + exploring)))
 
-    def bound(self, game: Game, eta: float, gamma: float) -> float:
-        if game.is_trivial:
-            return 0.0
-        if eta * self._mixing_per_rate(game) > gamma * _SLIP:
-            return math.inf
-        second = eta * game.rank * game.horizon * self._second_moment(game) / (1 - gamma)
-        return game.log_count / eta + second + 2 * gamma * game.magnitude * game.horizon
+    def _lost(self, game: Game, gamma: float) -> float:
+        return 2 * gamma * game.magnitude * game.horizon
 
 
 class RigorousTuning(ProportionalTuning):
@@ -192,13 +203,8 @@ class RigorousTuning(ProportionalTuning):
         exploring = 2 * game.magnitude * game.reach * game.cut
         return math.sqrt(game.log_count / (game.horizon * (2 * game.rank * self._second_moment(game) + exploring)))
 
-    def bound(self, game: Game, eta: float, gamma: float) -> float:
-        if game.is_trivial:
-            return 0.0
-        if eta * self._mixing_per_rate(game) > gamma * _SLIP:
-            return math.inf
-        second = eta * game.rank * game.horizon * self._second_moment(game) / (1 - gamma)
-        return game.log_count / eta + second + 2 * game.magnitude * (gamma * game.horizon + 1)
+    def _lost(self, game: Game, gamma: float) -> float:
+        return 2 * game.magnitude * (gamma * game.horizon + 1)
 
 
 class PaperTuning(ProportionalTuning):
@@ -209,18 +215,18 @@ class PaperTuning(ProportionalTuning):
     theorem = "the paper's Theorem 4.1"
     _most = 1.0
 
-    def _spread(self, game: Game) -> float:
+    def _second_moment(self, game: Game) -> float:
         """M^2 + 2 lam^2 log(N T)."""
         logarithm = game.log_count + math.log(game.horizon)
         return game.magnitude**2 + 2 * game.noise_scale**2 * logarithm
 
     def _mixing_per_rate(self, game: Game) -> float:
-        return game.rank * math.sqrt(self._spread(game))
+        return game.rank * math.sqrt(self._second_moment(game))
 
     def _rate(self, game: Game) -> float:
-        return math.sqrt(game.log_count / (2 * game.rank * game.horizon * self._spread(game)))
+        return math.sqrt(game.log_count / (2 * game.rank * game.horizon * self._second_moment(game)))
 
-    def bound(self, game: Game, eta: float, gamma: float) -> float:
+    def _lost(self, game: Game, gamma: float) -> float:
         return math.inf
 
     def reason(self, game: Game, eta: float, gamma: float) -> str:

@@ -7,7 +7,8 @@ be remembered is one sum over the noises of the nodes up to each node, and where
 Privacy: replacing one loss moves the node sums that it enters, `touches` of them, by at most its sensitivity each.
 Noise on each node for that many releases suffices; padding, summing and everything after are post-processing.
 
-A new tree says its `structure` and, step by step, which nodes stay; the rest is here.
+A new tree says its `structure`, step by step which nodes stay, and how many noises a round draws on average
+(`noises_per_round`, by which a sampler is chosen); the rest is here.
 """
 
 import math

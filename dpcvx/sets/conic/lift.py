@@ -53,10 +53,16 @@ def lift(declaration: Declaration) -> ConicSet:
     zero = int(dims.zero) - x.size
     _check_numbers(declaration, A, b, owner[~tied], zero)
     source = _spread_owners(owner[~tied], block[~tied], A, P)
+    cones = Product([cone for kind in KINDS for cone in kind.from_cvxpy(dims)])
+    if cones.size != len(b) - zero:
+        raise UnsupportedConeError(
+            f"cvxpy's form of these constraints has {len(b) - zero} rows of cones, and the cones that are known here "
+            f"claim {cones.size} of them: a kind of cone is unknown, or claimed twice."
+        )
     return ConicSet(
         A=A[zero:],
         b=b[zero:],
-        cones=Product([cone for kind in KINDS for cone in kind.from_cvxpy(dims)]),
+        cones=cones,
         source=source[zero:],
         E=A[:zero],
         e=b[:zero],

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from loss_sets import box_losses
-from playing import play
+from playing import City, play
 
 import decision_sets as ds
 from dpcvx import (
@@ -31,25 +31,6 @@ N, T = 4, 12
 X, OTHER, Y = ds.simplex(N), ds.cube(N), box_losses(N)
 POLYTOPE = ds.polytope(np.vstack([np.eye(N), -np.eye(N), np.ones(N)]), np.append(np.ones(2 * N), 1.5))
 LOSSES = np.random.default_rng(5).uniform(-1, 1, (T, N))
-
-
-class City:
-    """Several learners on one kind of sums, as one mechanism that shows all their actions."""
-
-    sees = "loss"
-
-    def __init__(self, sums, learners):
-        self.sums, self.learners = sums, learners
-
-    def act(self):
-        return [learner.act() for learner in self.learners]
-
-    def update(self, loss):
-        self.sums.update(loss)
-
-    @property
-    def certificate(self):
-        return self.sums.certificate
 
 
 class Peeking(FTRL):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from dpcvx import DeclarationError, UnsupportedConeError
+from dpcvx.barriers import KINDS
 from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
 
@@ -157,3 +158,11 @@ def test_a_variable_may_have_a_value_and_keeps_it(attributes):
     for atom in (cp.cvar(x, 0.3), cp.sum_largest(x, 4)):
         conic = lift(declare(x, [cp.norm2(x) <= 1, atom <= 1]))
         assert conic.P.shape[0] == 4 and x.value.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("known", "claimed"), [(lambda kinds: kinds[:1], 3), (lambda kinds: (*kinds, kinds[0]), 9)])
+def test_rows_that_no_cone_claims_or_two_do_are_refused(monkeypatch, known, claimed):
+    x = _x()
+    monkeypatch.setattr("dpcvx.sets.conic.lift.KINDS", known(KINDS))
+    with pytest.raises(UnsupportedConeError, match=f"has 6 rows of cones, .* claim {claimed} of them"):
+        lift(declare(x, [x >= 0, cp.norm2(x) <= 1]))

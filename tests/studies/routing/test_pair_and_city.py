@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from playing import City as Service
 from routing_networks import grid, network
 
 from dpcvx import FTRL, PrivateSums, couple
@@ -110,30 +111,15 @@ def city(**changes):
 def test_all_pairs_of_a_city_cost_one_epsilon_together():
     town = city()
 
-    class Service:
-        """All pairs as one mechanism that shows every action."""
-
-        sees = "loss"
-
-        def __init__(self):
-            self.sums = town.sums(None)
-            self.learners = [FTRL(town.routes(*each), sums=self.sums, regularizer="euclidean") for each in PAIRS]
-
-        def act(self):
-            return [learner.act() for learner in self.learners]
-
-        def update(self, loss):
-            self.sums.update(loss)
-
-        @property
-        def certificate(self):
-            return self.sums.certificate
+    def service():
+        sums = town.sums(None)
+        return Service(sums, [FTRL(town.routes(*each), sums=sums, regularizer="euclidean") for each in PAIRS])
 
     lower, upper = town.declared.loss_set.bounding_box()
     first = town.declared.days[drawn_days(12, 8, 0)]
     second = first.copy()
     first[3], second[3] = lower, upper
-    held, sums = couple(Service, first, second), couple(lambda: town.sums(None), first, second)
+    held, sums = couple(service, first, second), couple(lambda: town.sums(None), first, second)
     assert held.holds and held.price == sums.price and held.price.epsilon > 0.5  # by the first 8 of 60 releases
     assert town.certificate.epsilon <= 1 and town.bandits().epsilon > 3
     said = city_promises(town)
