@@ -54,8 +54,15 @@ class PolyhedralOracles(ConicOracles):
         return np.asarray(size * scale * inequality_duals(best, self._form.A))
 
     def project(self, p: Array) -> Array:
-        found = None if self._nearest is None else self._nearest.project(p)
-        return super().project(p) if found is None else found
+        return np.asarray(self.projections(p[None])[0])
+
+    def projections(self, points: Array) -> Array:
+        if self._nearest is None:
+            return super().projections(points)
+        found, finished = self._nearest.project(points)
+        for i in np.flatnonzero(~finished):
+            found[i] = super().project(points[i])
+        return found
 
     def support_bound(self, c: Array) -> float:
         if isinstance(self._chart, SparseChart) and self._chart.width > DENSE_LIMIT:

@@ -64,7 +64,14 @@ def gap(X, p, x):
 
 
 def projection_of(X):
-    return ActiveSetProjection.of(X.geometry.chart)
+    """From a point to its projection, or None, by a method that was asked nothing before."""
+    method = ActiveSetProjection.of(X.geometry.chart)
+
+    def project(p):
+        (x,), (found,) = method.project(p[None])
+        return x if found else None
+
+    return project
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -72,7 +79,7 @@ def test_projections_are_nearest_and_inside(name):
     X = SETS[name]()
     projection = projection_of(X)
     for p in points_around(X, 1, 40):
-        x = projection.project(p)
+        x = projection(p)
         assert x is not None and X.contains(x)
         assert gap(X, p, x) <= 1e-10
 
@@ -83,7 +90,7 @@ def test_one_proximal_step_is_too_few(name, monkeypatch):
     monkeypatch.setattr(active_sets, "_STATIONARY", np.inf)
     X = SETS[name]()
     projection = projection_of(X)
-    assert max(gap(X, p, projection.project(p)) for p in points_around(X, 1, 40)) > 1e-7
+    assert max(gap(X, p, projection(p)) for p in points_around(X, 1, 40)) > 1e-7
 
 
 def test_proximal_steps_that_do_not_end_are_not_an_answer(monkeypatch):
@@ -91,7 +98,7 @@ def test_proximal_steps_that_do_not_end_are_not_an_answer(monkeypatch):
     X = hull()
     projection = projection_of(X)
     points = points_around(X, 1, 20)
-    assert sum(projection.project(p) is None for p in points) >= 5
+    assert sum(projection(p) is None for p in points) >= 5
     for p in points[:5]:  # who asks the set is answered all the same
         assert gap(X, p, X.project(p)) <= 1e-8
 
@@ -101,10 +108,34 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(name):
     X = SETS[name]()
     points = points_around(X, 2, 30)
     projection = projection_of(X)
-    first = [projection.project(p) for p in points]
+    first = [projection(p) for p in points]
     for p, expected in zip(points[::-1], first[::-1], strict=True):
-        assert np.array_equal(projection.project(p), expected)
-        assert np.array_equal(projection_of(X).project(p), expected)
+        assert np.array_equal(projection(p), expected)
+        assert np.array_equal(projection_of(X)(p), expected)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_an_answer_does_not_depend_on_the_points_beside_it(name):
+    """To the bit, for batches of every size, and through the set as well."""
+    X = SETS[name]()
+    points = points_around(X, 5, 41)
+    whole = X.project(points)
+    for few in (points[3:4], points[7:9], points[::-1], points[10:40:3]):
+        kept = [int(np.flatnonzero((points == p).all(axis=1))[0]) for p in few]
+        assert np.array_equal(X.project(few), whole[kept])
+    assert np.array_equal(np.array([X.project(p) for p in points]), whole)
+    assert np.array_equal(X.project(points[:40].reshape(4, 10, X.size)), whole[:40].reshape(4, 10, X.size))
+    assert X.project(points[:0]).shape == (0, X.size)
+
+
+@pytest.mark.parametrize("name", ["portfolio", "polytope"])
+def test_a_method_that_goes_on_from_its_last_answer_is_found_out(name):
+    """The teeth: with the active rows of the point before, other digits come out."""
+    X = SETS[name]()
+    points = points_around(X, 2, 60)
+    method, other = (ActiveSetProjection.of(X.geometry.chart) for _ in range(2))
+    other._idle = None
+    assert not np.array_equal(method.project(points)[0], other.project(points)[0])
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -115,12 +146,13 @@ def test_projections_bring_no_two_points_farther_apart(name):
     for p, q in zip(
         points, points + 0.1 * X.geometry.extent * np.random.default_rng(4).standard_normal(points.shape), strict=True
     ):
-        moved = np.linalg.norm(projection.project(p) - projection.project(q))
+        moved = np.linalg.norm(projection(p) - projection(q))
         assert moved <= np.linalg.norm(p - q) + 1e-9 * X.geometry.extent
 
 
 def test_polytopes_with_too_many_coordinates_are_left_to_others():
-    assert projection_of(ds.convex_hull(np.random.default_rng(0).standard_normal((250, 3)))) is None
-    assert projection_of(ds.portfolio(120)) is None
+    hull = ds.convex_hull(np.random.default_rng(0).standard_normal((250, 3)))
+    for X in (hull, ds.portfolio(120)):
+        assert ActiveSetProjection.of(X.geometry.chart) is None
     assert ds.portfolio(120).recognised.project_name.startswith("interior-point")
     assert portfolio().recognised.project_name.startswith("active-set")
