@@ -128,6 +128,10 @@ class ConicOracles:
         own = self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
         return x if good and np.linalg.norm(x - p) <= np.linalg.norm(own - p) else own
 
+    def projections(self, points: Array) -> Array:
+        """The nearest points to points (m, size)."""
+        return np.array([ConicOracles.project(self, p) for p in points]).reshape(points.shape)
+
     def _gap(self, answer: Answer, q: Array) -> float:
         """How far the squared distance, halved and in units of the set's size, is above its least value, at most.
 

@@ -31,6 +31,8 @@ class Answers(Protocol):
 
     def project(self, p: Array) -> Array: ...
 
+    def projections(self, points: Array) -> Array: ...
+
 
 class Oracles:
     """argmin and project on vectors with leading axes.
@@ -73,7 +75,10 @@ class Oracles:
     def project(self, p: Array) -> Array:
         if self._outside is not None:
             return self._pulled(self._outside.project, p)
-        return self._all(self._known.project, p)
+        _check_finite(p)
+        if self._known.batched:
+            return self._known.project(p)
+        return self._known.projections(p.reshape(-1, p.shape[-1])).reshape(p.shape)
 
     def _pulled(self, oracle: Oracle, vectors: Array) -> Array:
         """The answers of an outside solver, moved toward the center until they are in the set."""

@@ -108,6 +108,10 @@ class Shape:
         """The nearest point to p in the Euclidean norm."""
         return self._solvers.project(p)
 
+    def projections(self, points: Array) -> Array:
+        """The nearest points to points (m, size)."""
+        return np.array([self.project(p) for p in points]).reshape(points.shape)
+
     def support_bound(self, c: Array) -> float:
         """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales."""
         return self._solvers.support_bound(c)
