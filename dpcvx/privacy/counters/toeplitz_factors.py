@@ -36,6 +36,7 @@ LARGEST = 2**40  # beyond it, rounding would be visible in the sensitivity
 _UNIT = 2.0**-53  # largest relative error of one operation
 _CHUNK = 2**20
 _CACHE = 2**16
+_ROWS = 2**12  # row norms that are found together
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,9 +244,11 @@ def _squares(rates: Array, gains: Array, terms: Array) -> Array:
     """The sum over i < terms of (sum_k gains_k rates_k^i)^2: geometric sums over pairs of rates, all positive."""
     with np.errstate(divide="ignore"):
         logs = np.log(rates)
-    total = np.zeros(terms.shape)
-    for j in range(rates.size):
-        for k in range(j + 1):
-            share = gains[j] * gains[k] * (1.0 if j == k else 2.0)
-            total += share * _geometric_log(logs[j] + logs[k], terms)
-    return total
+    j, k = np.tril_indices(rates.size)
+    shares, exponents = gains[j] * gains[k] * np.where(j == k, 1.0, 2.0), logs[j] + logs[k]
+    every = terms.ravel()
+    total = np.empty(every.size)
+    for start in range(0, every.size, _ROWS):
+        some = every[start : start + _ROWS, None]
+        total[start : start + _ROWS] = (shares * _geometric_log(exponents, some)).sum(axis=1)
+    return total.reshape(terms.shape)
