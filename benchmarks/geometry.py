@@ -122,8 +122,8 @@ def oracles():
         ("ball 20", decision_sets.norm_ball(20), 10, 10),
         ("polytope 80 x 20", polytope, 3, 8),
         ("polytope and ball", ball_cut, 3, 3),
-        ("flow 10 x 10, generic", generic_flow, 2, 2),
-        ("flow 10 x 10, own oracle", flow, 2, 2),
+        ("flow 10 x 10, generic", generic_flow, 5, 3),
+        ("flow 10 x 10, own oracle", flow, 5, 3),
         ("spectrahedron 6", decision_sets.spectrahedron(6), 3, 3),
     ):
         target = cp.Parameter(X.shape)

@@ -119,12 +119,15 @@ class EntropyNewton:
         n, k = c.shape[1], self._chart.size
         points, ends, found = np.empty(c.shape), np.full(last.shape, np.nan), np.zeros(len(c), dtype=bool)
         near = np.flatnonzero(np.ptp(c - last[:, :n], axis=1) <= _FAR)
-        kinds, of = np.unique(last[near, n + k :] > 0, axis=0, return_inverse=True)
-        for kind, active in enumerate(kinds):
-            group = near[of.ravel() == kind]
-            if len(group) == 1 or active.sum() > k:
+        kinds: dict[bytes, list[int]] = {}
+        for i, active in zip(near.tolist(), last[near, n + k :] > 0, strict=True):
+            kinds.setdefault(active.tobytes(), []).append(i)
+        for members in kinds.values():
+            group = np.array(members)
+            rows = np.flatnonzero(last[group[0], n + k :] > 0)
+            if len(group) == 1 or len(rows) > k:
                 continue
-            z, loads, proved = self._newton_together(c[group], last[group, n : n + k], np.flatnonzero(active))
+            z, loads, proved = self._newton_together(c[group], last[group, n : n + k], rows)
             group = group[proved]
             points[group], found[group] = self._inside(z[proved]), True
             ends[group] = np.concatenate([c[group], z[proved], loads[proved]], axis=1)

@@ -15,13 +15,15 @@ from dpcvx.sets.geometry.primal_dual import approach, approach_sparse
 _ITERATIONS = 60
 _FAR = 2.0  # decrement above which Newton's method on a polytope is not worth to begin
 _TOLERANCE = 1e-6  # decrement: the value is then off by its square
+_LAST = 1e-3 / (1 + 1e-3)  # decrement from which a full step leads below the tolerance
 
 
 def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> Array:
     """The minimisers z (k, size) of <covector, y> + F(z) for covectors (k, width), from `start` or the center.
 
-    Damped steps with a line search, full ones once the decrement is below 1/4; rows that do not converge in this way
-    go one by one along their central paths.
+    Damped steps with a line search, full ones once the decrement d is below 1/4, after which it is at most
+    (d/(1 - d))^2: where that is small enough, it is not computed again. Rows that do not converge in this way go one by
+    one along their central paths.
     """
     k = len(covectors)
     linear = chart.joint(covectors)
@@ -61,6 +63,11 @@ def minimise_all(chart: Chart, covectors: Array, start: Array | None = None) -> 
         good = good[chart.interior(target[good])]
         z[active[good]] = target[good]
         active = active[good]  # rounding is all that is left of the others
+        last = active[left[active] <= _LAST]
+        left[last] = (left[last] / (1 - left[last])) ** 2
+        active = active[left[active] > _TOLERANCE]
+        if not len(active):
+            break
     for i in np.flatnonzero(~(left <= 1e-4)):
         z[i] = minimise(chart, covectors[i]).z
     return z

@@ -19,6 +19,7 @@ from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.geometry.newton import minimise
 from dpcvx.sets.oracles.polishing import Polishing
+from dpcvx.sets.oracles.tangent_programs import TangentPrograms
 from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
 DENSE_PROJECTION = 200  # dimension up to which projections run on dense matrices
@@ -33,10 +34,11 @@ _POOR = 1e-7  # share of the way to the center above which a solver's answer is 
 
 
 class _Quick:
-    """A few digits by an interior-point method, and all others by Newton's method on what is active there."""
+    """A few digits by a rough method, and all others by Newton's method on what is active there."""
 
     def __init__(self, form: CenteredForm, quadratic: sparse.csc_array | None, polishing: Polishing) -> None:
         self._polishing, self._equalities = polishing, form.E.shape[0]
+        self._tangents = TangentPrograms.of(polishing)
         self._program = ConeProgram(
             form.A,
             form.s0,
@@ -55,6 +57,12 @@ class _Quick:
 
     def minimise(self, q: Array) -> Array | None:
         """The minimiser for the linear part q, where it is proved."""
+        rough = None if self._tangents is None else self._tangents.minimise(q)
+        found = None if rough is None else self._polishing.polished(q, *rough)
+        return self.minimise_steadily(q) if found is None else found
+
+    def minimise_steadily(self, q: Array) -> Array | None:
+        """The same by the interior-point method alone, whose time tells little about q."""
         answer = self._program.minimise(q)
         if not answer.usable:
             return None
@@ -111,11 +119,27 @@ class ConicOracles:
 
     def project(self, p: Array) -> Array:
         """The nearest point; a solver is asked for points inside too, so that the time does not tell which they are."""
-        f = self._form
-        q = f.P.T @ (f.x0 - p) / f.size**2
-        quick = None if self._quick_quadratic is None else self._quick_quadratic.minimise(q)
+        q = self._toward(p)
+        quick = None if self._quick_quadratic is None else self._quick_quadratic.minimise_steadily(q)
+        return p.copy() if self._is_inside(p) else self._nearest_point(p, q, quick)
+
+    def projections(self, points: Array) -> Array:
+        """The nearest points to points (m, size), in times that may tell where these are."""
+        return np.array([self._projection(p) for p in points]).reshape(points.shape)
+
+    def _projection(self, p: Array) -> Array:
         if self._is_inside(p):
             return p.copy()
+        q = self._toward(p)
+        return self._nearest_point(p, q, None if self._quick_quadratic is None else self._quick_quadratic.minimise(q))
+
+    def _toward(self, p: Array) -> Array:
+        """The linear part of half the squared distance to p, in units of the set's size."""
+        return np.asarray(self._form.P.T @ (self._form.x0 - p) / self._form.size**2)
+
+    def _nearest_point(self, p: Array, q: Array, quick: Array | None) -> Array:
+        """The nearest point to p, by the quick answer where there is one."""
+        f = self._form
         if quick is not None:
             return f.inside(quick)
         answer = self._quadratic.minimise(q)
@@ -127,10 +151,6 @@ class ConicOracles:
             return x
         own = self._chart.point(nearest(self._chart, p, _SQUARED * f.size**2))
         return x if good and np.linalg.norm(x - p) <= np.linalg.norm(own - p) else own
-
-    def projections(self, points: Array) -> Array:
-        """The nearest points to points (m, size)."""
-        return np.array([ConicOracles.project(self, p) for p in points]).reshape(points.shape)
 
     def _gap(self, answer: Answer, q: Array) -> float:
         """How far the squared distance, halved and in units of the set's size, is above its least value, at most.

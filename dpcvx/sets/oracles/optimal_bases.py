@@ -20,6 +20,7 @@ costs of their own, fixed and tiny.
 
 from typing import NamedTuple
 
+import daqp
 import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
@@ -30,6 +31,8 @@ from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.solvers.linear_program import LinearProgram, Optimum
 
 _COORDINATES = 400  # up to which bases are kept
+_FEW = 60  # coordinates up to which a projection is tried before the simplex method
+_AWAY = 1e3  # how far a point is that is projected onto a vertex, the costs and the polytope being of size 1
 _NUMBERS = 2**16  # in all matrices that are kept
 _MOST = 32  # bases that are kept
 _MARGIN = 1e-7  # multipliers, for costs of size 1, above which a basis is surely the only one
@@ -89,8 +92,36 @@ class OptimalBases:
             proved = enough.all(axis=1)
             if proved.any():
                 return kept.points[int(proved.argmax())].copy()
+        answer = self._proposed(costs)
+        if answer is not None:
+            return answer
         best = self._solved(costs)
         return None if best is None else self._vertex(best)
+
+    def _proposed(self, costs: Array) -> Array | None:
+        """The minimiser by the rows onto which a point far against the costs is projected, where they prove it.
+
+        That takes less than half the time of the simplex method. The proof is that of a basis at hand, and the point is
+        computed in the same way: so it has the bits of a solve from scratch. None where more rows meet, and at ties.
+        """
+        k = len(costs)
+        if k > _FEW:
+            return None
+        y, _, flag, told = daqp.solve(np.eye(k), _AWAY * costs, self._G, self._form.s0, primal_tol=1e-11)
+        loaded = told["lam"] > 0
+        basis = np.flatnonzero(loaded)
+        slack = self._form.s0 - self._G @ y
+        if flag != 1 or len(basis) != k or slack[~loaded].min(initial=np.inf) <= 2 * _IDLE:
+            return None
+        tested = self._tested(basis)
+        if tested is None or not np.all(tested[0].dot(costs) > tested[1]):
+            return None
+        vertex = _solution(self._G[basis], self._form.s0[basis])
+        if vertex is None or not np.all(np.abs(self._form.s0 - self._G @ vertex - slack) <= _ACTIVE):
+            return None
+        x = self._form.inside(self._N @ vertex)
+        self._put(*tested, x)
+        return x
 
     def _solved(self, costs: Array) -> Optimum | None:
         try:
@@ -142,17 +173,25 @@ class OptimalBases:
         return loaded[_independent(self._G[loaded], multipliers[loaded])]
 
     def _keep(self, basis: Array, x: Array) -> None:
-        """Put a basis in front of the others, in one assignment: threads and interruptions leave whole ones."""
+        """Keep a basis and its point."""
+        tested = self._tested(basis)
+        if tested is not None:
+            self._put(*tested, x)
+
+    def _tested(self, basis: Array) -> tuple[Array, Array] | None:
+        """The map from costs to the multipliers of a basis, and their margins."""
         try:
             directions = np.linalg.inv(self._G[basis])  # a column for each row that is left
         except np.linalg.LinAlgError:
-            return
+            return None
         image = np.abs(self._D @ directions).max(axis=0)
-        margins = np.where(image > 1e-9 * image.max(), _MARGIN, _TILTED_MARGIN)
+        return -directions.T, np.where(image > 1e-9 * image.max(), _MARGIN, _TILTED_MARGIN)
+
+    def _put(self, map_: Array, margins: Array, x: Array) -> None:
+        """Put a basis in front of the others, in one assignment: threads and interruptions leave whole ones."""
         kept, rest = self._kept, self._most - 1
-        k = len(margins)
         self._kept = _Kept(
-            np.concatenate([-directions.T, kept.maps[: rest * k]]),
+            np.concatenate([map_, kept.maps[: rest * len(margins)]]),
             np.concatenate([margins[None], kept.margins[:rest]]),
             (x.copy(), *kept.points[:rest]),
         )

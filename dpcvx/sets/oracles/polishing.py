@@ -23,14 +23,21 @@ _NEGATIVE = 1e-9  # part of the largest multiplier by which one may be below 0
 
 
 class Polishing:
-    """The dense form of a program of small size, with half-lines and second-order cones alone."""
+    """The dense form of a program of small size, with half-lines and second-order cones alone.
+
+    Attributes:
+        A, s0, E, Q: as above, dense.
+        plain, balls: the places of the half-lines, and the rows of each second-order cone.
+        curvatures: of each cone, B'B for its rows B without the first.
+    """
 
     def __init__(self, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> None:
-        self._A, self._s0, self._E = form.A.toarray(), form.s0, form.E.toarray()
-        n = self._A.shape[1]
-        self._Q = np.zeros((n, n)) if quadratic is None else quadratic.toarray()
-        self._plain = np.flatnonzero(form.cones.polyhedral_rows())
-        self._balls = form.cones.balls(len(form.s0)) or []
+        self.A, self.s0, self.E = form.A.toarray(), form.s0, form.E.toarray()
+        n = self.A.shape[1]
+        self.Q = np.zeros((n, n)) if quadratic is None else quadratic.toarray()
+        self.plain = np.flatnonzero(form.cones.polyhedral_rows())
+        self.balls = form.cones.balls(len(form.s0)) or []
+        self.curvatures = [A.T.dot(A) for A in (self.A[rows.start + 1 : rows.stop] for rows in self.balls)]
 
     @classmethod
     def of(cls, form: CenteredForm, quadratic: sparse.csc_array | None = None) -> "Polishing | None":
@@ -48,51 +55,52 @@ class Polishing:
             q: the linear part.
             w, dual: the solver's point and its dual of the inequality rows.
         """
-        slack = self._s0 - self._A.dot(w)
+        slack = self.s0 - self.A.dot(w)
         largest = float(dual.max(initial=0.0))
         if not largest > 0 or not np.isfinite(largest):
             return None
-        active = self._plain[dual[self._plain] > largest * slack[self._plain]]
-        curved = [rows for rows in self._balls if dual[rows.start] > largest * _room(slack[rows])]
-        count = len(self._E) + len(active) + len(curved)
+        active = self.plain[dual[self.plain] > largest * slack[self.plain]]
+        places = [k for k, rows in enumerate(self.balls) if dual[rows.start] > largest * _room(slack[rows])]
+        curved = [(self.balls[k], self.curvatures[k]) for k in places]
+        count = len(self.E) + len(active) + len(curved)
         n = len(w)
         if count > n:
             return None
-        weights = [float(dual[rows.start]) for rows in curved]
+        weights = [float(dual[rows.start]) for rows, _ in curved]
         system = np.zeros((n + count, n + count))
         right = np.empty(n + count)
-        fixed = n + len(self._E) + len(active)
-        system[n:fixed, :n] = np.concatenate([self._E, self._A[active]])
+        fixed = n + len(self.E) + len(active)
+        system[n:fixed, :n] = np.concatenate([self.E, self.A[active]])
         for _ in range(_STEPS):
-            system[:n, :n] = self._Q
-            right[n : n + len(self._E)] = -self._E.dot(w)
-            right[n + len(self._E) : fixed] = slack[active]
-            for k, rows in enumerate(curved):
-                t, x, A = slack[rows.start], slack[rows.start + 1 : rows.stop], self._A[rows.start + 1 : rows.stop]
+            system[:n, :n] = self.Q
+            right[n : n + len(self.E)] = -self.E.dot(w)
+            right[n + len(self.E) : fixed] = slack[active]
+            for k, (rows, curvature) in enumerate(curved):
+                t, x, A = slack[rows.start], slack[rows.start + 1 : rows.stop], self.A[rows.start + 1 : rows.stop]
                 norm = float(np.sqrt(x.dot(x)))
                 if not norm > 1e-6:
                     return None  # the tip of the cone
                 along = (x / norm).dot(A)
-                system[:n, :n] += (weights[k] / norm) * (A.T.dot(A) - np.multiply.outer(along, along))
-                system[fixed + k, :n] = self._A[rows.start] - along
+                system[:n, :n] += (weights[k] / norm) * (curvature - np.multiply.outer(along, along))
+                system[fixed + k, :n] = self.A[rows.start] - along
                 right[fixed + k] = t - norm
             system[:n, n:] = system[n:, :n].T
-            right[:n] = -(self._Q.dot(w) + q)
+            right[:n] = -(self.Q.dot(w) + q)
             _, _, found, failed = lapack.dgesv(system, right)
             if failed or not np.isfinite(found).all():
                 return None
-            step, multipliers = found[:n], found[n + len(self._E) :]
+            step, multipliers = found[:n], found[n + len(self.E) :]
             weights = multipliers[len(active) :].tolist()
             w = w + step
-            slack = self._s0 - self._A.dot(w)
+            slack = self.s0 - self.A.dot(w)
             if float(np.abs(step).max()) <= _STILL:
                 good = multipliers.min(initial=0.0) >= -_NEGATIVE * np.abs(multipliers).max(initial=0.0)
                 return w if good and self._holds(slack) else None
         return None
 
     def _holds(self, slack: Array) -> bool:
-        return slack[self._plain].min(initial=0.0) >= -_OUTSIDE and all(
-            _room(slack[rows]) >= -_OUTSIDE for rows in self._balls
+        return slack[self.plain].min(initial=0.0) >= -_OUTSIDE and all(
+            _room(slack[rows]) >= -_OUTSIDE for rows in self.balls
         )
 
 

@@ -74,6 +74,9 @@ class NormBall(Shape):
     def project(self, p: Array) -> Array:
         return self._nearest(p) if self.q == 1 else super().project(p)
 
+    def projections(self, points: Array) -> Array:
+        return self._nearest(points) if self.q == 1 else super().projections(points)
+
     def _holds(self, points: Array) -> Bools:
         norms = np.linalg.norm((points - self.center) / self.axes, self.q, axis=-1)
         return np.asarray(norms <= 1 + 1e-13)

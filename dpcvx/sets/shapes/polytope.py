@@ -31,9 +31,6 @@ class Polytope(Shape):
     def of(cls, facts: Facts) -> Self | None:
         return cls(facts.geometry, facts.layout) if facts.geometry.is_polytope else None
 
-    def projections(self, points: Array) -> Array:
-        return self.project(points) if self.batched else self._solvers.projections(points)
-
     @cached_property
     def points(self) -> Array | None:
         if not enumeration.is_quick(self.geometry):

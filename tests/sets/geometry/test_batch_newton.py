@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import decision_sets as ds
+from dpcvx.sets.geometry import batch_newton
 from dpcvx.sets.geometry.batch_newton import minimise_all
-from dpcvx.sets.geometry.newton import minimise
+from dpcvx.sets.geometry.newton import decrement, minimise
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,23 @@ def test_it_may_start_anywhere_inside():
     covectors = np.random.default_rng(1).standard_normal((6, chart.width)) * 5
     start = minimise_all(chart, -10 * covectors)
     assert minimise_all(chart, covectors, start) == pytest.approx(minimise_all(chart, covectors), abs=1e-5)
+
+
+def _worst_decrement(X):
+    """Of rows that come from a near start, as in the rounds of a learner; decrements measured anew where they ended."""
+    chart = X.geometry.chart
+    rng = np.random.default_rng(2)
+    covectors = rng.standard_normal((40, chart.width))
+    start = minimise_all(chart, covectors)
+    covectors = covectors + 10.0 ** rng.uniform(-4, 0, (40, 1)) * rng.standard_normal(covectors.shape)
+    found = minimise_all(chart, covectors, start)
+    return max(decrement(chart.factor(z), chart.joint(c))[1] for z, c in zip(found, covectors, strict=True))
+
+
+@pytest.mark.parametrize("make", [lambda: ds.portfolio(8), lambda: ds.cube(4), lambda: ds.norm_ball(4, 2)])
+def test_the_last_step_is_not_measured_and_yet_ends_below_the_tolerance(make, monkeypatch):
+    """Teeth: a step from farther away that is taken for the last one does not."""
+    assert _worst_decrement(make()) <= 1.1e-6
+    monkeypatch.setattr(batch_newton, "_LAST", 9e-3)
+    monkeypatch.setattr(batch_newton, "_TOLERANCE", 9e-5)  # what (d/(1 - d))^2 promises there
+    assert 2e-6 < _worst_decrement(make()) <= 9e-5

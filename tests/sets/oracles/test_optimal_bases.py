@@ -105,6 +105,20 @@ def test_bases_that_are_not_tested_are_found_out(name, monkeypatch):
     assert disagreements(X, bases_of(X)) > 10
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_a_proposed_basis_answers_as_the_simplex_method_does(name):
+    """To the bit, or it does not answer."""
+    X = SETS[name]()
+    bases, proposed = bases_of(X), 0
+    for c in questions(X.size, 13):
+        costs = bases._costs(c)
+        answer = bases._proposed(costs)
+        if answer is not None:
+            proposed += 1
+            assert np.array_equal(answer, bases._vertex(bases._solved(costs)))
+    assert proposed >= 10 or name == "flow"  # where more rows meet at every vertex than there are coordinates
+
+
 def test_multipliers_of_zero_prove_too_little(monkeypatch):
     """The teeth of the margin: at ties a basis at hand names another vertex than a solve from scratch."""
     monkeypatch.setattr(optimal_bases, "_MARGIN", -1e-12)

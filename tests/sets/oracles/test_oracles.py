@@ -8,6 +8,7 @@ import cvxpy as cp
 import networkx as nx
 import numpy as np
 import pytest
+from catalogue_sets import CATALOGUE
 from declared_sets import DECLARED
 from geometry_checks import Judge
 
@@ -107,6 +108,19 @@ def test_barrier_argmin_is_stationary_and_warm_starts_agree(name):
     assert np.allclose(X.barrier.argmin(c, start=near), x, atol=1e-7)
     far = X.barrier.argmin(-40 * c)
     assert np.allclose(X.barrier.argmin(c, start=far), x, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_batch_is_projected_to_where_its_points_are_one_by_one(name):
+    """By the fast way of a set, and by the one with which losses are clipped."""
+    X = CATALOGUE[name][0]()
+    rng = np.random.default_rng(29)
+    points = X.flatten(X.center) + X.geometry.extent * rng.standard_normal((4, X.size))
+    found = X.flatten(X.project(X.unflatten(points)))
+    for p, x in zip(points, found, strict=True):
+        assert X.contains(X.unflatten(x))
+        assert np.array_equal(X.flatten(X.project(X.unflatten(p))), x)
+        assert np.abs(X.recognised.project(p) - x).max() <= 1e-6 * X.geometry.extent
 
 
 def test_closed_forms_are_recognised_however_they_are_written():
