@@ -13,6 +13,7 @@ from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.enumeration import Minimiser
 from dpcvx.sets.shapes.declared_ball import around, declared_ball
 from dpcvx.sets.shapes.measure import Measure, bound, exact
+from dpcvx.sets.shapes.power_projection import onto_power_ball
 from dpcvx.sets.shapes.shape import Facts, GridChange, Shape
 from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball, onto_weighted_ball
 
@@ -20,7 +21,7 @@ _OUTWARD = 1 + 1e-12  # floating-point arithmetic of a formula, rounded outward
 
 
 class NormBall(Shape):
-    """Its sizes, widths and minimisers are formulas; projections too where q = 1, otherwise by a solver.
+    """Its sizes, widths and minimisers are formulas, and projections where q = 1 or all axes are the same.
 
     Attributes:
         center, axes, q: as above.
@@ -34,6 +35,7 @@ class NormBall(Shape):
         self.scale = float(axes.max())
         self.is_uniform = bool(np.ptp(axes) <= 1e-15 * self.scale)
         self.middle = center
+        self._projects = q == 1 or (self.is_uniform and q < np.inf)
 
     @classmethod
     def of(cls, facts: Facts) -> Self | None:
@@ -50,7 +52,7 @@ class NormBall(Shape):
 
     @property
     def project_name(self) -> str:
-        return "closed form (norm ball)" if self.q == 1 else super().project_name
+        return "closed form (norm ball)" if self._projects else super().project_name
 
     def argmin(self, c: Array) -> Array:
         """Where Hölder's inequality <c, a u> >= -|a c|_dual |u|_q is tight."""
@@ -72,18 +74,20 @@ class NormBall(Shape):
         return float(self.interval(c)[1])
 
     def project(self, p: Array) -> Array:
-        return self._nearest(p) if self.q == 1 else super().project(p)
+        return self._nearest(p) if self._projects else super().project(p)
 
     def projections(self, points: Array) -> Array:
-        return self._nearest(points) if self.q == 1 else super().projections(points)
+        return self._nearest(points) if self._projects else super().projections(points)
 
     def _holds(self, points: Array) -> Bools:
         norms = np.linalg.norm((points - self.center) / self.axes, self.q, axis=-1)
         return np.asarray(norms <= 1 + 1e-13)
 
     def _nearest(self, points: Array) -> Array:
-        if self.q != 1:
+        if not self._projects:
             return super()._nearest(points)
+        if self.q != 1:
+            return self.center + onto_power_ball(points - self.center, self.scale, self.q)
         if self.is_uniform:
             return self.center + onto_one_norm_ball(points - self.center, self.scale)
         return self.center + onto_weighted_ball(points - self.center, self.axes)
