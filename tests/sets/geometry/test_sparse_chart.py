@@ -200,9 +200,18 @@ def test_the_ellipsoid_ends_where_the_set_does(grid):
         assert not (chart.interior(1.01 * reach * d) and chart.interior(-1.01 * reach * d))
 
 
-@pytest.mark.parametrize("name", ["grid", "roads", "capped flow"])
+STRETCHED = {name: SETS[name] for name in ("grid", "roads", "capped flow")} | {
+    "simplex": lambda: decision_sets.simplex(9),
+    "capped simplex": lambda: decision_sets.capped_simplex(9, 3),
+    "box": lambda: decision_sets.cube(4),
+    "ball": lambda: decision_sets.norm_ball(4),
+}
+
+
+@pytest.mark.parametrize("name", STRETCHED)
 def test_a_factor_stretches_a_displacement_as_far_as_the_point_does(name):
-    chart = DecisionSet(*SETS[name]()).geometry.chart
+    made = STRETCHED[name]()
+    chart = (DecisionSet(*made) if isinstance(made, tuple) else made).geometry.chart
     factor = chart.factor(chart.tangential(0.3 * np.random.default_rng(0).uniform(-1, 1, chart.width)))
     for seed in range(5):
         d, _ = factor.sample(np.random.default_rng(seed), 1.0)

@@ -241,3 +241,9 @@ def length(w: Array) -> Array | float:
     if w.ndim == 1:
         return math.sqrt(blas.ddot(w, w))  # arrays without axes are slow
     return np.asarray(np.sqrt((w * w).sum(axis=-1, keepdims=True)))
+
+
+def stretch_of(changes: Array) -> float:
+    """The largest stretch of at least 1 along which no slack is used up, for their changes relative to their size."""
+    steepest = abs(float(changes[blas.idamax(changes)]))
+    return max(SAFE / max(steepest, 1e-300), 1.0)

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy import sparse
-from scipy.linalg import blas
 
 from dpcvx.arrays import Array, sums_by_column
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
-from dpcvx.sets.geometry.charts.chart import SAFE, Chart, Factor
+from dpcvx.sets.geometry.charts.chart import Chart, Factor, stretch_of
 from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure
 from dpcvx.sets.solvers.normal_equations import Factorisation, Lease, NormalEquations
@@ -95,11 +94,11 @@ class SparseChart(Chart):
     def stretch(self, z: Array, dy: Array) -> Any:
         if z.ndim > 1:
             return super().stretch(z, dy)
-        return _stretch(self.slack_step(dy) / self.slack(z))
+        return stretch_of(self.slack_step(dy) / self.slack(z))
 
     def stretch_at(self, factor: Factor, dy: Array) -> Any:
         room = factor.room if isinstance(factor, SparseFactor) else None
-        return super().stretch_at(factor, dy) if room is None else _stretch(dy / room)
+        return super().stretch_at(factor, dy) if room is None else stretch_of(dy / room)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
         return self._sum(slack_gradient * self._slope)
@@ -178,9 +177,3 @@ class SparseChart(Chart):
     def __getstate__(self) -> dict[str, object]:
         """Without what holds the numbers of a solver."""
         return {key: value for key, value in self.__dict__.items() if key not in ("_at_center", "_in_x")}
-
-
-def _stretch(changes: Array) -> float:
-    """The largest stretch of at least 1 along which no slack is used up, for their changes relative to their size."""
-    steepest = abs(float(changes[blas.idamax(changes)]))
-    return max(SAFE / max(steepest, 1e-300), 1.0)
