@@ -184,11 +184,13 @@ class Equalities:
         norm = row_norms(E)
         rows = sparse.csr_array(sparse.diags_array(1 / np.where(norm > 0, norm, 1.0)) @ E)
         present = np.flatnonzero(norm > 0)
-        small = _without_pivots(sparse.csr_array(rows[present]))
+        small, work = _without_pivots(sparse.csr_array(rows[present]))
         kept = np.delete(present, small)
-        if len(small) == 1:
-            kept = _without_fullest(rows, kept, int(present[small[0]]))
-        self.kept = kept[_cheap_order(sparse.csr_array(rows[kept]))]
+        if work <= _PATIENCE:
+            if len(small) == 1:
+                kept = _without_fullest(rows, kept, int(present[small[0]]))
+            kept = kept[_cheap_order(sparse.csr_array(rows[kept]))]
+        self.kept = kept
         self._scale = 1 / norm[self.kept]
         self.system = NormalEquations(sparse.csr_array(rows[self.kept]), factorisation)
         if len(small):
@@ -221,12 +223,16 @@ class Equalities:
         return {key: value for key, value in self.__dict__.items() if key != "_plain"}
 
 
-def _without_pivots(rows: sparse.csr_array) -> Array:
-    """Which of the rows, all of length 1, hardly have a pivot in L D L' of their products: others express them."""
+def _without_pivots(rows: sparse.csr_array) -> tuple[Array, float]:
+    """Which of the rows, all of length 1, hardly have a pivot in L D L' of their products, and the work of that.
+
+    The others express them.
+    """
     system = NormalEquations(rows)
     shift = _SHIFT * sparse.eye_array(rows.shape[0])
-    pivots, order = Qdldl(sparse.csc_array(system.upper(np.ones(rows.shape[1])) + shift)).pivots()
-    return np.sort(order[pivots < _PIVOT])
+    factorised = Qdldl(sparse.csc_array(system.upper(np.ones(rows.shape[1])) + shift))
+    pivots, order = factorised.pivots()
+    return np.sort(order[pivots < _PIVOT]), factorised.work
 
 
 def _without_fullest(rows: sparse.csr_array, kept: Array, left_out: int) -> Array:
