@@ -12,6 +12,12 @@ POINTS = np.random.default_rng(1).normal(size=(9, 3))
 ROWS = np.random.default_rng(2).normal(size=(6, 4))
 SHAPE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.3]])
 DAG = nx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4), (5, 4), (3, 6)])  # the last two are dead
+ROADS = nx.DiGraph()  # two-way, and no cycle is a route
+ROADS.add_weighted_edges_from(
+    [(*way, time) for u, v, time in [(0, 1, 2), (0, 2, 1), (1, 2, 1), (1, 3, 2), (2, 3, 4), (3, 4, 1), (2, 4, 3)]
+     for way in ((u, v), (v, u))],
+    weight="time",
+)  # fmt: skip
 
 # name: (how to make it, dimension, nu where a formula for it is known)
 CATALOGUE: dict[str, tuple[Callable[[], DecisionSet], int, float | None]] = {
@@ -40,4 +46,6 @@ CATALOGUE: dict[str, tuple[Callable[[], DecisionSet], int, float | None]] = {
     "entropy ball": (lambda: ds.entropy_ball(5, 1.0), 4, None),
     "KL ball": (lambda: ds.kl_ball([0.1, 0.2, 0.3, 0.4], 0.3), 3, None),
     "flow polytope": (lambda: ds.flow_polytope(DAG, 0, 4), 3, 5),
+    "routes": (lambda: ds.routes(ROADS, 0, 4), 3, 5),
+    "routes of few links": (lambda: ds.routes(ROADS, 0, 4, cycles="hops", hops=3), 3, None),
 }

@@ -5,6 +5,7 @@ last of which before the links may name the columns; a line may end with a semic
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -74,12 +75,16 @@ def read_net(path: Path) -> Network:
     columns = _columns(contents.comments, len(contents.lines[0].text.split()) if contents.lines else 0)
     place = {name: columns.index(name) for name in _COLUMNS if name in columns}
     needed = max(place[name] for name in ("init", "term", "time"))
+    usual = Counter(len(line.text.split()) for line in contents.lines).most_common(1)
     ends, rows = [], []
     for line in contents.lines:
         fields = line.text.split()
         if len(fields) <= needed:
             hint = " It looks like a trips file, which belongs to trips=." if fields[0].lower() == "origin" else ""
             said = f"a link has at least {needed + 1} columns, but {len(fields)} came.{hint}"
+            raise contents.fault(line.number, said)
+        if len(fields) < usual[0][0]:  # one that is left out would move all others to the left
+            said = f"most links have {usual[0][0]} columns, but {len(fields)} came."
             raise contents.fault(line.number, said)
         tail, head = (_node(contents, line, fields[place[name]]) for name in ("init", "term"))
         numbers = [
@@ -123,7 +128,7 @@ def read_net(path: Path) -> Network:
 def read_nodes(path: Path) -> dict[int, tuple[float, float]]:
     """Coordinates of the nodes of a `_node.tntp` file."""
     contents = _opened(path)
-    found = {}
+    found: dict[int, tuple[float, float]] = {}
     for position, line in enumerate(contents.lines):
         fields = line.text.replace(",", " ").split()
         if position == 0 and not re.fullmatch(r"\d+", fields[0]):
@@ -134,7 +139,8 @@ def read_nodes(path: Path) -> dict[int, tuple[float, float]]:
             )
         node = _node(contents, line, fields[0])
         x, y = (_coordinate(contents, line, field) for field in fields[1:3])
-        found[node] = (x, y)
+        if found.setdefault(node, (x, y)) != (x, y):
+            raise contents.fault(line.number, f"node {node} has other coordinates than above; is this a file of nodes?")
     return found
 
 

@@ -10,7 +10,10 @@ from dpcvx.regularizers.regularizer import Noise, Regularizer
 
 
 class Euclidean(Regularizer):
-    """R'' is the identity: G is the largest Euclidean norm of a loss, and the argmin is a projection."""
+    """R'' is the identity: G is the largest Euclidean norm of a loss, and the argmin is a projection.
+
+    Where losses lie in a box away from 0, such as times of roads that are never empty, its middle is expected.
+    """
 
     name = "Euclidean"
 
@@ -32,6 +35,15 @@ class Euclidean(Regularizer):
     @property
     def dual_norm(self) -> float:
         return self.sizes.loss_radius
+
+    @cached_property
+    def expected(self) -> Array | None:
+        return self.decision_set.unflatten(self.sizes.loss_middle) if self.surprise < self.dual_norm else None
+
+    @cached_property
+    def surprise(self) -> float:
+        spread = self.sizes.loss_spread
+        return spread if 0 < spread < self.dual_norm else self.dual_norm
 
     @property
     def steadiness(self) -> tuple[float, float] | None:

@@ -1,12 +1,21 @@
 """What follow-the-regularised-leader needs to know of a regulariser R over a set X, and the bound that follows.
 
-For x_t = argmin eta <L_{t-1}, x> + R(x) and losses l_t of Y
+For x_t = argmin eta <L_{t-1} + m, x> + R(x) and losses l_t of Y
 
-    regret <= D/eta + (eta/2) T G^2,    D = max R - min R over X,    G = max |l|*_x over l in Y and x in X,
+    regret <= D/eta + (eta/2) T G^2,    D = max R - min R over X,    G = max |l - m|*_x over l in Y and x in X,
 
 with |l|*_x the norm dual to that of R''(x), on the tangent space of X. The right-hand side is least at
 eta = sqrt(2 D/(T G^2)). The statement in Agarwal and Singh, The Price of Differential Privacy for Online Learning
 (ICML 2017), lacks the factor 2 and is false without it.
+
+m is a public loss that is expected in every round, in most cases 0. Where R is 1-strongly convex in one norm, the bound
+follows in three lines. With f_t = eta <L_t, x> + R and F_t = min f_t, x_t minimises f_{t-1} + eta <m, x>, so that
+
+    f_t(x) >= f_{t-1}(x_t) + eta <m, x_t> + |x - x_t|^2/2 + eta <l_t - m, x>
+           >= F_{t-1} + eta <l_t, x_t> - eta^2 |l_t - m|*^2/2     for every x, and hence for F_t,
+
+and the sum over t is eta sum <l_t, x_t> <= F_T - F_0 + (eta^2/2) T G^2 with F_T <= eta <L_T, u> + R(u), F_0 = min R.
+Noise in L is noise in f, whatever m.
 """
 
 from abc import ABC, abstractmethod
@@ -83,17 +92,27 @@ class Regularizer(ABC):
     @property
     @abstractmethod
     def dual_norm(self) -> float:
-        """G: an upper bound of the dual local norm of a loss."""
+        """An upper bound of the dual local norm of a loss."""
+
+    @property
+    def expected(self) -> Array | None:
+        """m: a public loss, in the shape of a decision, that FTRL adds to the sum; None for 0."""
+        return None
+
+    @property
+    def surprise(self) -> float:
+        """An upper bound of the dual local norm of a loss less the expected one."""
+        return self.dual_norm
 
     def learning_rate(self, horizon: int) -> float:
         """The step size eta with the least bound."""
-        return _ratio(np.sqrt(2 * self.range / horizon), self.dual_norm)
+        return _ratio(np.sqrt(2 * self.range / horizon), self.surprise)
 
     def learning_bound(self, horizon: int, learning_rate: float) -> float:
         """The regret of `horizon` rounds without noise; where all losses act alike on the set there is none."""
-        if not self.dual_norm:
+        if not self.surprise:
             return 0.0
-        return self.range / learning_rate + learning_rate * horizon * self.dual_norm**2 / 2
+        return self.range / learning_rate + learning_rate * horizon * self.surprise**2 / 2
 
     @property
     def steadiness(self) -> tuple[float, float] | None:

@@ -172,6 +172,16 @@ class Sizes:
         around = float(np.linalg.norm(self.tangential(middle)) + np.linalg.norm(half))
         return min(float(self.losses.radius(2)), around)
 
+    @property
+    def loss_middle(self) -> Array:
+        """The middle of the bounding box of Y, as a vector."""
+        return self._loss_box[0]
+
+    @property
+    def loss_spread(self) -> float:
+        """An upper bound of |l - middle|_2 over Y."""
+        return float(np.linalg.norm(self._loss_box[1]))
+
     def largest_squares(self, shift: float) -> Array:
         """max (l_i - shift)^2 over Y for each entry, as a vector."""
         middle, half = self._loss_box

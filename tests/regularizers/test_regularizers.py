@@ -106,6 +106,9 @@ def test_the_dual_norm_of_a_regularizer_holds_at_sampled_points(sizes):
                 continue
             g = directions @ loss
             assert g @ np.linalg.solve(H, g) <= regularizer.dual_norm**2 * (1 + 1e-6)
+            if regularizer.expected is not None:
+                g = g - directions @ X.flatten(regularizer.expected)
+            assert g @ np.linalg.solve(H, g) <= regularizer.surprise**2 * (1 + 1e-6)
 
 
 @pytest.mark.sampled(3)

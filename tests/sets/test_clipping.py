@@ -15,6 +15,8 @@ from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
 
 FAR = (2.0, 1e3, 1e9, 1e300)
 FLAT = {"simplex", "scaled simplex", "capped simplex", "spectrahedron", "entropy ball", "KL ball", "flow polytope"} | {
+    "routes",
+    "routes of few links",
     "permutahedron",
     "portfolio",
     "Birkhoff polytope",

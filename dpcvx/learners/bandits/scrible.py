@@ -211,7 +211,7 @@ class SCRiBLe(Bandit):
             u = self.ellipsoid.directions(self._rng, method=self.sampling)
             u *= SHRINK
             displacement, measure = at.factor.half_solve(u), at.factor.half_apply(u)
-        stretch = chart.stretch(at.z, displacement)
+        stretch = chart.stretch_at(at.factor, displacement)
         if chart.auxiliaries:
             self._drawn = displacement, chart.joint(measure), stretch
             point = X.unflatten(chart.point(at.z) + chart.push(displacement))

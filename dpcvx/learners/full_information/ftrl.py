@@ -42,6 +42,9 @@ class Trail(NamedTuple):
 class FTRL(FullInformation):
     """x_t = argmin eta <L, x> + R(x) over X, L the private sum of the losses before round t.
 
+    Where the regulariser expects a public loss, such as the middle of a box away from 0, L has it once more: what is
+    expected costs nothing, and the bound is that of the differences from it.
+
     Args:
         decision_set, loss_set, horizon, epsilon, delta, sums, seed, replicas, **privacy: see `FullInformation`.
         regularizer: "euclidean", "entropy" (nonnegative sets), "barrier", an own object with `argmin(covector)` (see
@@ -154,9 +157,9 @@ class FTRL(FullInformation):
             sum <l_t, x_t - u> = sum <l_t, y_t - u> + sum <l_t, x_t - y_t>
                               <= D/eta + (c eta/2) sum |l_t|*^2 + c eta sum |l_t|* |Z_(t-1)|*,
 
-        since the first sum is FTRL on the very sequence of losses, and a minimiser moves by at most c eta |Z|* when its
-        linear part moves by eta Z. Of Z nothing but E |Z|* is used, so it does not matter what the losses know. It is
-        stated for a known horizon.
+        (less where a loss is expected), since the first sum is FTRL on the very sequence of losses, and a minimiser
+        moves by at most c eta |Z|* when its linear part moves by eta Z. Of Z nothing but E |Z|* is used, so it does not
+        matter what the losses know. It is stated for a known horizon.
         """
         parts = self._reacting
         if parts is None or self.horizon is None or self.missed:
@@ -173,7 +176,8 @@ class FTRL(FullInformation):
     def _best_action(self, noisy_sum: Array, constants: float) -> Array:
         trail, rounds = self._trail, self.rounds
         start = trail.start if trail.round == rounds else trail.end  # an action that is asked again starts as before
-        action, end = self._followed(constants * self.sizes.pairing.covector(noisy_sum), start)
+        covector, expected = self.sizes.pairing.covector(noisy_sum), self.regularizer.expected
+        action, end = self._followed(constants * (covector if expected is None else covector + expected), start)
         self._trail = Trail(rounds, start, end)
         return action
 

@@ -112,6 +112,7 @@ def test_a_count_of_links_that_is_wrong_is_noted(write):
         ("\t4\t3\t50\t2\t2.5", "\t4\t3\t50\t2\tnan", r"t_net.tntp, line 12: a finite number was expected, not 'nan'"),
         ("\t4\t3\t50\t2\t2.5", "\t4\t3\t-5\t2\t2.5", r"t_net.tntp, line 12: capacity must be at least 0, not -5"),
         ("\t4\t3\t50\t2\t2.5\t0.15\t4\t0\t0\t1", "\t4\t3\t50", r"line 12: a link has at least 5 columns, but 3 came"),
+        ("\t4\t3\t50\t2\t2.5\t0.15", "\t4\t3\t50\t2\t\t0.15", r"line 12: most links have 10 columns, but 9 came"),
         ("NODE> 3", "NODE> many", r"line 3: <FIRST THRU NODE> must be followed by a whole number, not 'many'"),
     ],
 )
@@ -146,6 +147,11 @@ def test_a_malformed_line_of_trips_is_named(write, text, sentence):
 def test_a_malformed_line_of_coordinates_is_named(write):
     with pytest.raises(ValueError, match=r"t_node.tntp, line 3: a finite number was expected, not 'north'"):
         ds.read_network(write("t_net.tntp", NET), write("t_node.tntp", NODES.replace("2\t3\t0", "2\t3\tnorth")))
+    net = write("t_net.tntp", NET)
+    with pytest.raises(ValueError, match=r"t_net.tntp, line 11: node 3 has other coordinates than above"):
+        ds.read_network(net, net)
+    twice = write("t_node.tntp", NODES + "5\t1\t1\t;\n")
+    assert ds.read_network(net, twice).positions is not None
 
 
 def test_a_gmns_folder_is_read(write, tmp_path):

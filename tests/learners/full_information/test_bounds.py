@@ -1,16 +1,18 @@
 """The additive price of privacy against Monte Carlo, the choice of a regulariser, unknown horizons."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from catalogue_sets import CATALOGUE
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
-from dpcvx import FTPL, FTRL, OracleError
+from dpcvx import FTPL, FTRL, LossSet, OracleError
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.privacy.noise import Laplace
 from dpcvx.privacy.prefix_noise import PrefixNoise, gaussian_noise
-from dpcvx.sets.sizes import Sizes
+from dpcvx.regularizers import Euclidean
+from dpcvx.sets.sizes import Sizes, sizes_of
 
 
 def laplace_noise(scale, terms):
@@ -261,3 +263,43 @@ def test_convex_losses_enter_by_their_gradients():
         learner.update(2 * (x - b))
     best = X.project(targets.mean(axis=0))
     assert cost - np.sum((best - targets) ** 2) <= learner.regret_bound.total
+
+
+def _between(low, high):
+    loss = cp.Variable(len(low))
+    return LossSet(loss, [loss >= low, loss <= high])
+
+
+class _ExpectsNothing(Euclidean):
+    """The same regulariser and the same rate, but the public middle of the losses is not used."""
+
+    expected = None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_losses_away_from_0_cost_as_much_as_their_spread(seed):
+    """Greedy losses against FTRL without noise, which is deterministic: the bound is that of a box around 0."""
+    rng = np.random.default_rng(seed)
+    n, T, far = 3, 60, rng.uniform(5, 10, 3) * rng.choice([-1, 1], 3)
+    X, Y = ds.cube(n), _between(far - 0.5, far + 0.5)
+    around_0 = FTRL(X, ds.loss_box(n, -0.5, 0.5), T, regularizer="euclidean").regret_bound.total
+    regrets = []
+    for kind in (Euclidean, _ExpectsNothing):
+        learner = FTRL(X, Y, T, regularizer=kind(sizes_of(X, Y)))
+        assert learner.regret_bound.total == pytest.approx(around_0)
+        total, paid = np.zeros(n), 0.0
+        for _ in range(T):
+            action = learner.act()
+            loss = far + 0.5 * np.where(rng.random(n) < 0.9, np.sign(action + 1e-9), -1.0)
+            learner.update(loss)
+            total, paid = total + loss, paid + float(loss @ action)
+        regrets.append(paid - float(total @ X.argmin(total)))
+    assert regrets[0] <= around_0 < 2 * regrets[1]  # without what is expected the first rounds alone cost more
+
+
+def test_middles_that_matter_to_no_decision_are_not_expected():
+    """On the simplex equal middles act alike, and single losses leave nothing to be surprised by."""
+    for Y in (ds.loss_box(4, 0, 1), ds.loss_box(4, -1, 1)):
+        assert Euclidean(sizes_of(ds.simplex(4), Y)).expected is None
+    one = Euclidean(sizes_of(ds.cube(2), _between([1.0, 2.0], [1.0, 2.0])))
+    assert one.expected is None and one.learning_bound(10, one.learning_rate(10)) > 0

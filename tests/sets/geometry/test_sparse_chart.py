@@ -178,7 +178,7 @@ def test_estimates_from_samples_are_unbiased(grid):
     chart = grid.geometry.chart
     factor = chart.factor(chart.coordinates(grid.barrier.argmin(20 * np.linspace(-1, 1, grid.size))))
     loss = np.random.default_rng(1).standard_normal(chart.width)
-    d, measure = factor.sample(np.random.default_rng(0), 1.0, (5000,))
+    d, measure = factor.sample(np.random.default_rng(0), 1.0, (10_000,))
     value, N = chart.dim * (d @ loss)[:, None], chart.tangent_basis()
     assert _largest_score(value * measure, loss, N) < 6
     assert _largest_score(value * d, loss, N) > 6
@@ -198,6 +198,28 @@ def test_the_ellipsoid_ends_where_the_set_does(grid):
         reach = abs(chart.s0[row] / chart.slack_step(d)[row])
         assert reach >= 1
         assert not (chart.interior(1.01 * reach * d) and chart.interior(-1.01 * reach * d))
+
+
+STRETCHED = {name: SETS[name] for name in ("grid", "roads", "capped flow")} | {
+    "simplex": lambda: decision_sets.simplex(9),
+    "capped simplex": lambda: decision_sets.capped_simplex(9, 3),
+    "box": lambda: decision_sets.cube(4),
+    "ball": lambda: decision_sets.norm_ball(4),
+}
+
+
+@pytest.mark.parametrize("name", STRETCHED)
+def test_a_factor_stretches_a_displacement_as_far_as_the_point_does(name):
+    made = STRETCHED[name]()
+    chart = (DecisionSet(*made) if isinstance(made, tuple) else made).geometry.chart
+    factor = chart.factor(chart.tangential(0.3 * np.random.default_rng(0).uniform(-1, 1, chart.width)))
+    for seed in range(5):
+        d, _ = factor.sample(np.random.default_rng(seed), 1.0)
+        stretch = chart.stretch_at(factor, d)
+        assert stretch == pytest.approx(chart.stretch(factor.z, d), rel=1e-12)
+        assert chart.interior(factor.z + stretch * d) and chart.interior(factor.z - stretch * d)
+        both = [chart.interior(factor.z + sign * 1.001 * stretch * d) for sign in (-1, 1)]
+        assert not all(both)
 
 
 def test_coinciding_inequalities_count_once():

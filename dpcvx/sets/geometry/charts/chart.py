@@ -198,6 +198,10 @@ class Chart(ABC):
         found = self.cones.stretch(self.slack(z), self.slack_step(dy))
         return max(float(found) * SAFE, 1.0) if z.ndim == 1 else np.maximum(found * SAFE, 1.0)
 
+    def stretch_at(self, factor: Factor, dy: Array) -> Any:
+        """The same around the point of a factor, which may know more of it."""
+        return self.stretch(factor.z, dy)
+
     def moving(self) -> Array:
         """1 for the entries of x that vary over the set, 0 for those that are fixed."""
         rng = np.random.default_rng(0)
@@ -237,3 +241,9 @@ def length(w: Array) -> Array | float:
     if w.ndim == 1:
         return math.sqrt(blas.ddot(w, w))  # arrays without axes are slow
     return np.asarray(np.sqrt((w * w).sum(axis=-1, keepdims=True)))
+
+
+def stretch_of(changes: Array) -> float:
+    """The largest stretch of at least 1 along which no slack is used up, for their changes relative to their size."""
+    steepest = abs(float(changes[blas.idamax(changes)]))
+    return max(SAFE / max(steepest, 1e-300), 1.0)

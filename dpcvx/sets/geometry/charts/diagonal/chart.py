@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array, sums_by_column
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.geometry.charts.chart import Chart
+from dpcvx.sets.geometry.charts.chart import Chart, Factor, stretch_of
 from dpcvx.sets.geometry.charts.diagonal.factor import CurvedFactor, DiagonalFactor
 from dpcvx.sets.geometry.charts.diagonal.structure import DiagonalStructure
 from dpcvx.sets.solvers.normal_equations import Factorisation
@@ -108,6 +109,11 @@ class DiagonalChart(Chart):
             spread = dz if self.structure.layers == 1 else dz.take(self.structure.column, axis=-1)
             return np.asarray(spread * self._slope)
         return -rows_times(dz, self._transposed)
+
+    def stretch_at(self, factor: Factor, dy: Array) -> Any:
+        if self._single and self.structure.layers == 1 and dy.ndim == 1 and isinstance(factor, DiagonalFactor):
+            return stretch_of(dy * factor.root)  # the root is that of one inequality: its rate over its slack
+        return super().stretch_at(factor, dy)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
         if self._single:

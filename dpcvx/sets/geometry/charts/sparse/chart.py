@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy import sparse
-from scipy.linalg import blas
 
 from dpcvx.arrays import Array, sums_by_column
 from dpcvx.errors import UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
-from dpcvx.sets.geometry.charts.chart import SAFE, Chart, Factor
+from dpcvx.sets.geometry.charts.chart import Chart, Factor, stretch_of
 from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure
 from dpcvx.sets.solvers.normal_equations import Factorisation, Lease, NormalEquations
@@ -47,7 +46,7 @@ class SparseChart(Chart):
         D = np.bincount(structure.column, structure.weights * rate * rate, self.width) + structure.idle
         self.unit = 1 / np.sqrt(D)
         self._rate = structure.coefficient * self.unit[structure.column]  # by which slacks fall along z
-        self._unrated, self._heavy = 1 / self._rate, 1 / np.sqrt(structure.weights)
+        self._slope, self._reach, self._heavy = -self._rate, self.s0 / self._rate, 1 / np.sqrt(structure.weights)
         self._system = structure.equalities.system.scaled(self.unit)
         self._squares = column_squares(conic.P)
         entries = np.diff(conic.P.indptr) == 1  # every x depends on at most one coordinate
@@ -67,8 +66,8 @@ class SparseChart(Chart):
     def _factor(self, z: Array, accurate: bool) -> SparseFactor:
         parts = self.structure
         if parts.layers == 1:
-            room = self.slack(z) * self._unrated  # slack over rate
-            return SparseFactor(self._system, z, parts.weights / room, room * self._heavy, accurate)
+            room = self._reach - z  # slack over rate
+            return SparseFactor(self._system, z, parts.weights / room, room * self._heavy, accurate, room)
         scaled = self._rate / self.slack(z)
         weighted = parts.weights * scaled
         root = 1 / np.sqrt(self._sum(weighted * scaled) + parts.idle)
@@ -90,17 +89,19 @@ class SparseChart(Chart):
 
     def slack_step(self, dz: Array) -> Array:
         spread = dz if self.structure.layers == 1 else dz.take(self.structure.column, axis=-1)
-        return np.asarray(spread * -self._rate)
+        return np.asarray(spread * self._slope)
 
     def stretch(self, z: Array, dy: Array) -> Any:
         if z.ndim > 1:
             return super().stretch(z, dy)
-        change = self.slack_step(dy) / self.slack(z)
-        steepest = abs(float(change[blas.idamax(change)]))
-        return max(SAFE / max(steepest, 1e-300), 1.0)
+        return stretch_of(self.slack_step(dy) / self.slack(z))
+
+    def stretch_at(self, factor: Factor, dy: Array) -> Any:
+        room = factor.room if isinstance(factor, SparseFactor) else None
+        return super().stretch_at(factor, dy) if room is None else stretch_of(dy / room)
 
     def gradient_of(self, slack_gradient: Array) -> Array:
-        return self._sum(slack_gradient * -self._rate)
+        return self._sum(slack_gradient * self._slope)
 
     def lifted(self, z: Array) -> Array:
         return np.asarray(self.v0 + z * self._moving)

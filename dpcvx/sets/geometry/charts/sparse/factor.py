@@ -22,10 +22,19 @@ class SparseFactor(Factor):
         gradient: of the barrier there.
         root: of the inverse of the diagonal; it may have any sign.
         accurate: whether every solution is refined.
+        room: how far each coordinate may go to its only inequality; None where some have more, or none.
     """
 
-    def __init__(self, system: NormalEquations, z: Array, gradient: Array, root: Array, accurate: bool) -> None:
-        self.z, self.gradient = z, gradient
+    def __init__(
+        self,
+        system: NormalEquations,
+        z: Array,
+        gradient: Array,
+        root: Array,
+        accurate: bool,
+        room: Array | None = None,
+    ) -> None:
+        self.z, self.gradient, self.room = z, gradient, room
         self.dim = len(z) - system.count
         self._system, self._root, self._accurate = system, root, accurate
         self._W = root * root
@@ -66,8 +75,9 @@ class SparseFactor(Factor):
 
     def _straightened(self, n: Array) -> Array:
         """The part of n in the straightened tangent space."""
-        y = self._numeric.solve(self._system.rows(n * self._root))
-        return np.asarray(n - self._root * self._system.columns(y))
+        along = self._system.columns(self._numeric.solve(self._system.rows(n * self._root)))
+        along *= self._root
+        return np.subtract(n, along, out=along)
 
     @cached_property
     def _isometry(self) -> Array:

@@ -1,0 +1,63 @@
+"""Which rows of sparse equalities are kept, in which order, and that their normal equations are solved."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpcvx.sets.solvers.normal_equations import Equalities, NormalEquations, Qdldl
+
+
+def _divergence(tails, heads):
+    edge, ones = np.arange(len(tails)), np.ones(len(tails))
+    rows = np.concatenate([tails, heads]), np.concatenate([edge, edge])
+    return sparse.csr_array((np.concatenate([ones, -ones]), rows))
+
+
+def _layers(width, seed):
+    """From a source through layers to a target, two random edges from each node."""
+    rng = np.random.default_rng(seed)
+    node = 1 + np.arange(width * width).reshape(width, width)
+    tails = np.concatenate([np.zeros(width, dtype=int), np.repeat(node[:-1].ravel(), 2), node[-1]])
+    ahead = [rng.choice(node[i + 1], 2, replace=False) for i in range(width - 1) for _ in range(width)]
+    return _divergence(tails, np.concatenate([node[0], *ahead, np.full(width, width * width + 1)]))
+
+
+def _work(E):
+    return Qdldl(sparse.csc_array(sparse.triu(E @ E.T))).work
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kept_rows_say_as_much_as_all_of_them(seed):
+    E = _layers(12, seed)
+    kept = Equalities(E).kept
+    assert len(set(kept)) == len(kept) == E.shape[0] - 1
+    assert np.linalg.matrix_rank(E[kept].toarray()) == np.linalg.matrix_rank(E.toarray()) == len(kept)
+
+
+def test_the_fullest_of_dependent_rows_is_left_out():
+    E = _layers(20, 0)
+    assert set(range(E.shape[0])) - set(Equalities(E).kept) <= {0, E.shape[0] - 1}  # source or target, of 20 edges each
+    apart = sparse.csr_array(sparse.block_diag([E, np.ones((1, 30))]))  # fuller, but no part of what depends
+    assert E.shape[0] in Equalities(apart).kept
+
+
+def test_the_order_of_the_rows_costs_no_more_than_the_declared_one():
+    costs = []
+    for seed in range(4):
+        E = _layers(20, seed)
+        kept = Equalities(E).kept
+        costs.append(_work(E[kept]) / _work(E[np.sort(kept)]))
+    assert max(costs) <= 1
+    assert min(costs) < 1  # where another order is cheaper, it is taken
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (40, 300)])
+def test_solutions_satisfy_the_equations(shape):
+    rng = np.random.default_rng(0)
+    E = sparse.csr_array(sparse.random_array(shape, density=0.1, rng=rng) + sparse.eye_array(*shape))
+    system, W = NormalEquations(E), rng.uniform(0.1, 2, shape[1])
+    right = rng.standard_normal(shape[0])
+    y = system.factorise(W).solve(right)
+    assert np.abs((E * W) @ (E.T @ y) - right).max() <= 1e-12
+    assert system.rows(W) == pytest.approx(E @ W, abs=1e-14)
+    assert system.columns(y) == pytest.approx(E.T @ y, abs=1e-14)
