@@ -80,7 +80,7 @@ class Change(Neighbours):
     def __init__(
         self,
         variable: cp.Variable,
-        constraints: Iterable[cp.Constraint],
+        constraints: Iterable[cp.Constraint] = (),
         replace: bool = False,
         *,
         name: str | None = None,
