@@ -78,7 +78,11 @@ def read_net(path: Path) -> Network:
     for line in contents.lines:
         fields = line.text.split()
         if len(fields) <= needed:
-            hint = " It looks like a trips file, which belongs to trips=." if fields[0].lower() == "origin" else ""
+            hint = (
+                " It looks like a trips file, which belongs to trips= or --trips."
+                if fields[0].lower() == "origin"
+                else ""
+            )
             said = f"a link has at least {needed + 1} columns, but {len(fields)} came.{hint}"
             raise contents.fault(line.number, said)
         tail, head = (_node(contents, line, fields[place[name]]) for name in ("init", "term"))
