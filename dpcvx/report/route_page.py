@@ -170,7 +170,7 @@ def _curves(found: PairFindings, setting: str) -> Html:
     ax.set_title(f"{setting} (simulation)")
     plain_ticks(ax.xaxis)
     plain_ticks(ax.yaxis)
-    drawn.legend(fontsize=7, loc="outside lower center", frameon=False, ncols=2)
+    drawn.legend(fontsize=7, loc="outside lower center", frameon=False, ncols=2, columnspacing=0.8, handlelength=1.2)
     return figure(
         drawn,
         alternative=f"Regret per trip over {T} days, {setting}, both logarithmic. In the end {'; '.join(ends)}; doing "
