@@ -1,6 +1,8 @@
 """Wrong arguments are errors of the package that say what was expected, and ValueErrors still."""
 
+import ast
 import warnings
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -39,6 +41,25 @@ def test_a_wrong_argument_is_an_error_of_the_package_and_a_value_error(wrong):
     with pytest.raises(dpcvx.DpcvxError) as caught:
         wrong()
     assert isinstance(caught.value, ValueError)
+
+
+SPEAKING = ("actions", "checkpoints", "experiments", "learners", "regularizers")  # packages that users call
+
+
+def _plain_errors(text):
+    """The lines that raise a ValueError that is no error of the package."""
+    raised = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Raise)]
+    return [
+        node.lineno for node in raised if isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == "ValueError"
+    ]
+
+
+def test_what_users_call_raises_errors_of_the_package():
+    folders = [Path(dpcvx.__file__).parent / name for name in SPEAKING] + [Path(ds.__file__).parent]
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    assert len(files) > 100
+    assert {str(file): lines for file in files if (lines := _plain_errors(file.read_text(encoding="utf-8")))} == {}
+    assert _plain_errors("if x:\n    raise ValueError('wrong')") == [2]
 
 
 @pytest.mark.parametrize("kind", [dpcvx.FTRL, dpcvx.FTPL])

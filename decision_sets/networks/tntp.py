@@ -13,6 +13,7 @@ import numpy as np
 
 from decision_sets.networks.network import Network, link_names
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _COLUMNS = ("init", "term", "capacity", "length", "time", "b", "power")  # where the header says nothing
 _CALLED = {
@@ -93,7 +94,7 @@ def read_net(path: Path) -> Network:
         ends.append((tail, head))
         rows.append(numbers)
     if not rows:
-        raise ValueError(f"{path.name} has no links.")
+        raise ArgumentError(f"{path.name} has no links.")
     notes = []
     declared = contents.whole("NUMBER OF LINKS")
     if declared is not None and declared != len(rows):

@@ -29,7 +29,7 @@ def bandits(
     """
     sizes_of(decision_set, loss_set)  # names arguments that are no such sets
     if decision_set.bandit_refusal is not None:
-        raise ValueError(decision_set.bandit_refusal)
+        raise ArgumentError(decision_set.bandit_refusal)
     found: list[Bandit] = []
     refusals = []
     for kind in BANDITS:

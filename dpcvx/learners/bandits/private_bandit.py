@@ -124,7 +124,7 @@ class PrivateBandit(Player):
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         if self.decision_set.bandit_refusal is not None:
-            raise ValueError(self.decision_set.bandit_refusal)
+            raise ArgumentError(self.decision_set.bandit_refusal)
         self.sampler = chosen_sampler(sampler, 1)
         self._calibration = Calibration(
             self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person, self.sampler
