@@ -10,6 +10,7 @@ from decision_sets.arguments import center_of, finite_array, positive, whole
 from decision_sets.boxes import draw_corner
 from decision_sets.named import named
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -27,7 +28,7 @@ def norm_ball(n: int, p: float = 2, radius: float = 1.0, center: ArrayLike | Non
     n, radius = whole(n, "n", at_least=1), positive(radius, "radius")
     middle = center_of(n, center)
     if isinstance(p, bool) or not isinstance(p, int | float | np.integer | np.floating) or not p >= 1:
-        raise ValueError(f"p must be a number of at least 1, or infinity, but {p!r} came.")
+        raise ArgumentError(f"p must be a number of at least 1, or infinity, but {p!r} came.")
     x = cp.Variable(n)
     name = f"norm_ball({n}, p={p:g})"
     if p == 1:
@@ -59,10 +60,10 @@ def ellipsoid(shape_matrix: ArrayLike, center: ArrayLike | None = None) -> Decis
     Q = finite_array(shape_matrix, "shape_matrix", ndim=2)
     n = Q.shape[0]
     if Q.shape != (n, n) or not np.allclose(Q, Q.T, rtol=1e-10, atol=1e-12 * np.abs(Q).max()):
-        raise ValueError(f"shape_matrix must be square and symmetric, but the one of shape {Q.shape} is not.")
+        raise ArgumentError(f"shape_matrix must be square and symmetric, but the one of shape {Q.shape} is not.")
     axes, directions = np.linalg.eigh((Q + Q.T) / 2)
     if axes[0] <= 0:
-        raise ValueError(f"shape_matrix must be positive definite, but it has the eigenvalue {axes[0]:.3g}.")
+        raise ArgumentError(f"shape_matrix must be positive definite, but it has the eigenvalue {axes[0]:.3g}.")
     middle = center_of(n, center)
     x = cp.Variable(n)
     half_inverse = (directions / np.sqrt(axes)).T

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from decision_sets.arguments import positive, real_array, require_finite, whole
 from decision_sets.named import named
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -24,11 +25,11 @@ def box(lower: ArrayLike, upper: ArrayLike) -> DecisionSet:
     require_finite(low, "lower")
     require_finite(high, "upper")
     if low.shape != high.shape and low.ndim and high.ndim:
-        raise ValueError(f"lower and upper must have one shape, but {low.shape} and {high.shape} came.")
+        raise ArgumentError(f"lower and upper must have one shape, but {low.shape} and {high.shape} came.")
     low, high = np.broadcast_arrays(low, high)
     if np.any(low >= high):
         position = tuple(int(i) for i in np.argwhere(low >= high)[0])
-        raise ValueError(
+        raise ArgumentError(
             f"lower must be less than upper, but at entry {position} "
             f"lower is {low[position]} and upper is {high[position]}."
         )

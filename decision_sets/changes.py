@@ -6,7 +6,8 @@ from typing import Any
 import cvxpy as cp
 
 from decision_sets.flows import PathPolytope, require_paths
-from dpcvx.arguments import positive, whole
+from dpcvx.arguments import kind_of, positive, whole
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.change import Change
 from dpcvx.sets import LossSet
 
@@ -22,6 +23,8 @@ def share(loss_set: LossSet, people: int) -> Change:
         >>> decision_sets.share(Y, people=1000).norm(1)
         0.01 (exact)
     """
+    if not isinstance(loss_set, LossSet):
+        raise ArgumentError(f"loss_set must be a LossSet, not {kind_of(loss_set)}.")
     people = whole(people, "people")
     old, given = loss_set.variable, dict(loss_set.variable.attributes)
     if given.get("bounds") is not None:

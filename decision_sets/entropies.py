@@ -10,6 +10,7 @@ from scipy.special import rel_entr
 from decision_sets.arguments import finite_array, positive, whole
 from decision_sets.named import named
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -26,7 +27,9 @@ def entropy_ball(n: int, at_least: float) -> DecisionSet:
     n = whole(n, "n", at_least=2)
     highest = float(np.log(n))
     if not isinstance(at_least, int | float | np.integer | np.floating) or not 0 <= at_least < highest:
-        raise ValueError(f"at_least must be a number from 0 to below log({n}) = {highest:.6g}, but {at_least!r} came.")
+        raise ArgumentError(
+            f"at_least must be a number from 0 to below log({n}) = {highest:.6g}, but {at_least!r} came."
+        )
     x = cp.Variable(n)
     # KL(x || uniform) = log(n) - entropy(x), so the linear minimiser is that of a Kullback-Leibler ball.
     oracle = partial(cheapest_distribution, np.full(n, 1 / n), highest - float(at_least))
@@ -45,7 +48,7 @@ def kl_ball(center: ArrayLike, radius: float) -> DecisionSet:
     """
     q, radius = finite_array(center, "center", ndim=1), positive(radius, "radius")
     if q.size < 2 or np.any(q <= 0) or not np.isclose(q.sum(), 1.0, rtol=0.0, atol=1e-9):
-        raise ValueError(
+        raise ArgumentError(
             f"center must be a distribution with at least two entries, all positive and of sum 1, "
             f"but {q.size} came, with smallest {q.min():.3g} and sum {q.sum():.10g}."
         )

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dpcvx.actions.dag import Dag
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -74,14 +75,16 @@ def conservation(tails: Array, heads: Array, nodes: int, source: int, target: in
 
 def require_paths(graph: Any, source: Any, target: Any) -> None:
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
-        raise ValueError(f"graph must be a directed networkx graph, but {type(graph).__name__} came.")
+        raise ArgumentError(f"graph must be a directed networkx graph, but {type(graph).__name__} came.")
     for name, node in (("source", source), ("target", target)):
         if node not in graph:
-            raise ValueError(f"{name} must be a node of the graph, but {node!r} is not one of its {len(graph)} nodes.")
+            raise ArgumentError(
+                f"{name} must be a node of the graph, but {node!r} is not one of its {len(graph)} nodes."
+            )
     if source == target:
-        raise ValueError(f"source and target must be two nodes, but both are {source!r}.")
+        raise ArgumentError(f"source and target must be two nodes, but both are {source!r}.")
     if not nx.is_directed_acyclic_graph(graph):
         cycle = " -> ".join(str(edge[0]) for edge in nx.find_cycle(graph))
-        raise ValueError(f"graph must have no directed cycle, but it has {cycle} -> back to the first.")
+        raise ArgumentError(f"graph must have no directed cycle, but it has {cycle} -> back to the first.")
     if not nx.has_path(graph, source, target):
-        raise ValueError(f"target must be reachable from source, but no path leads from {source!r} to {target!r}.")
+        raise ArgumentError(f"target must be reachable from source, but no path leads from {source!r} to {target!r}.")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import cvxpy as cp
 
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import LossSet
 
 
@@ -28,7 +29,7 @@ def loss_ball(shape: int | tuple[int, ...], p: float = 2.0, radius: float = 1.0)
         2 (exact)
     """
     if not p >= 1:
-        raise ValueError(f"P must be at least 1, not {p:g}.")
+        raise ArgumentError(f"P must be at least 1, not {p:g}.")
     loss = cp.Variable(shape, name="loss")
     return LossSet(loss, [cp.pnorm(cp.vec(loss, order="F"), p) <= radius], name=f"{p:g}-norm ball of radius {radius:g}")
 

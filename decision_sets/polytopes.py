@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from decision_sets.arguments import finite_array, real_array
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -26,7 +27,7 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
     rows, limits = finite_array(A, "A", ndim=2), finite_array(b, "b", ndim=1)
     n = rows.shape[1]
     if limits.size != rows.shape[0]:
-        raise ValueError(f"b must have one entry for each of the {rows.shape[0]} rows of A, but {limits.size} came.")
+        raise ArgumentError(f"b must have one entry for each of the {rows.shape[0]} rows of A, but {limits.size} came.")
     x = cp.Variable(n)
     constraints = [rows @ x <= limits]
     for name, bound, sign in (("lower", lower, 1.0), ("upper", upper, -1.0)):
@@ -34,7 +35,9 @@ def polytope(A: ArrayLike, b: ArrayLike, lower: ArrayLike | None = None, upper: 
             continue
         values = real_array(bound, name)
         if values.shape not in ((), (n,)):
-            raise ValueError(f"{name} must be a number or have length {n}, but an array of shape {values.shape} came.")
+            raise ArgumentError(
+                f"{name} must be a number or have length {n}, but an array of shape {values.shape} came."
+            )
         values = np.broadcast_to(values, (n,))
         active = np.flatnonzero(np.isfinite(values))
         if active.size:
@@ -54,7 +57,7 @@ def convex_hull(points: ArrayLike) -> DecisionSet:
     P = finite_array(points, "points", ndim=2)
     count, n = P.shape
     if np.all(P == P[0]):
-        raise ValueError(f"points must hold at least two different rows, but all {count} are the same.")
+        raise ArgumentError(f"points must hold at least two different rows, but all {count} are the same.")
     x, w = cp.Variable(n), cp.Variable(count, nonneg=True)
     constraints = [x == P.T @ w, cp.sum(w) == 1]
     oracle = partial(cheapest_row, P)

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from decision_sets.arguments import finite_array, positive, whole
 from decision_sets.named import named
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -35,7 +36,7 @@ def portfolio(
     caps = positive(asset_cap, "asset_cap"), positive(sector_cap, "sector_cap"), positive(turnover, "turnover")
     now = np.full(n, 1 / n) if held is None else finite_array(held, "held", ndim=1)
     if now.shape != (n,):
-        raise ValueError(f"held must have length {n}, but a vector of length {now.size} came.")
+        raise ArgumentError(f"held must have length {n}, but a vector of length {now.size} came.")
     x = cp.Variable(n, nonneg=True)
     sums = np.equal.outer(np.arange(sectors), np.arange(n) % sectors).astype(float)
     limits = [x <= caps[0], sums @ x <= caps[1], cp.norm1(x - now) <= caps[2]]

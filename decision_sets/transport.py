@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from decision_sets.arguments import finite_array
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet
 
 
@@ -22,7 +23,7 @@ def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionS
     """
     rows, columns = _positive_sums(row_sums, "row_sums"), _positive_sums(column_sums, "column_sums")
     if not np.isclose(rows.sum(), columns.sum(), rtol=1e-9, atol=0.0):
-        raise ValueError(
+        raise ArgumentError(
             f"row_sums and column_sums must have the same total, but they sum to {rows.sum()} and {columns.sum()}."
         )
     columns = columns * (rows.sum() / columns.sum())
@@ -34,8 +35,8 @@ def transport_polytope(row_sums: ArrayLike, column_sums: ArrayLike) -> DecisionS
 def _positive_sums(value: ArrayLike, name: str) -> Array:
     sums = finite_array(value, name, ndim=1)
     if sums.size < 2:
-        raise ValueError(f"{name} must have at least two entries, but one came: then only one plan exists.")
+        raise ArgumentError(f"{name} must have at least two entries, but one came: then only one plan exists.")
     if np.any(sums <= 0):
         i = int(np.argmax(sums <= 0))
-        raise ValueError(f"{name} must be positive, but its entry {i} is {sums[i]}.")
+        raise ArgumentError(f"{name} must be positive, but its entry {i} is {sums[i]}.")
     return sums

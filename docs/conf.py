@@ -90,7 +90,7 @@ html_static_path = ["static"]
 html_css_files = ["dpcvx.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"changelog": [], "glossary": [], "choose": [], "benchmarks": [], "index": []}
+html_sidebars = {"changelog": [], "glossary": [], "choose": [], "benchmarks": [], "extend": [], "index": []}
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,

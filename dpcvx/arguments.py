@@ -1,11 +1,12 @@
 """Checks of arguments: the value, or a sentence that names the argument and what came."""
 
+import inspect
 import operator
 from numbers import Real
 
 import numpy as np
 
-from dpcvx.errors import ArgumentError
+from dpcvx.errors import ArgumentError, MissingArgumentError
 
 
 def as_whole(number: object) -> int | None:
@@ -16,6 +17,20 @@ def as_whole(number: object) -> int | None:
         return operator.index(number)  # type: ignore[arg-type]  # what is no index raises
     except TypeError:
         return None
+
+
+def needed(given: object, owner: str, name: str, words: str) -> None:
+    """Refuse an argument that was left out, `...` or None, with a sentence on what it may be."""
+    if given is None or given is ...:
+        raise MissingArgumentError(f"{owner} needs {name}: {words}.")
+
+
+def kind_of(given: object) -> str:
+    """What something is, in words: "an int", "a list", "the class UCB", "None"."""
+    if inspect.isclass(given):
+        return f"the class {given.__name__}"
+    name = type(given).__name__
+    return "None" if given is None else f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def whole(number: object, name: str, at_least: int = 1) -> int:

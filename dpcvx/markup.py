@@ -13,7 +13,7 @@ NAMED = {
     "panel": ("#f4f6f8", "#1d2229"),
 }
 STACKED = 4  # columns above which a table becomes a list of rows where the window is narrow
-_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ?%)?( ?±.*| to [-+\d.,e]+)?$")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?(\s?%)?(\s?±.*|\sto\s[-+\d.,e]+)?$")
 _MISSING = ("", "-", "none", "vacuous", "nan", "inf")
 
 

@@ -75,6 +75,19 @@ def test_inspect_takes_loss_sets_changes_and_sets_of_the_catalogue(inspect, caps
     assert main(["inspect", "simplex:3"]) == 0 and "simplex(3)" in capsys.readouterr().out
 
 
+def test_inspect_without_a_name_shows_all_that_a_file_declares(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(DECLARATION)
+    assert main(["inspect", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "losses of mine" in shown and "change of mine" in shown and shown.startswith("set: variable")
+    path.write_text("number = 3")
+    assert main(["inspect", str(path)]) == 2
+    assert "defines no DecisionSet and no LossSet and no Change." in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "other.py")]) == 2
+    assert "There is no file" in capsys.readouterr().err
+
+
 def test_inspect_says_what_is_wrong_with_an_empty_set_made_by_a_function(inspect):
     assert_one_sentence(inspect(DECLARATION, "empty"))
 
@@ -125,7 +138,8 @@ def test_inspect_imports_modules_that_lie_beside_the_file(inspect, tmp_path):
     ("target", "sentence"),
     [
         ("nowhere.py:X", "There is no file nowhere.py."),
-        ("nowhere.py", "What is wanted must be given as FILE.py:NAME, but 'nowhere.py' came."),
+        ("nowhere.py", "There is no file nowhere.py."),
+        ("nowhere", "What is wanted must be given as FILE.py:NAME, but 'nowhere' came."),
         ("nowhere.py:", "What is wanted must be given as FILE.py:NAME, but 'nowhere.py:' came."),
     ],
 )

@@ -62,6 +62,12 @@ def test_columns_of_numbers_are_aligned_to_the_right_and_others_are_not():
     assert "<td>x</td>" in html and "<td>7</td>" in html
 
 
+@pytest.mark.parametrize("space", [" ", "\N{NO-BREAK SPACE}", ""])
+def test_numbers_with_their_errors_are_numbers_however_they_are_spaced(space):
+    shown = markup.table([("a", f"-0.035{space}±{space}0.003"), ("b", "none")])
+    assert shown.count('class="number"') == 2
+
+
 def test_wide_tables_name_each_cell_for_narrow_windows():
     html = markup.table([("a", 1, 2, 3, 4)], ("name", "b", "c<", "d", "e"))
     assert '<table class="stacked">' in html and 'data-name="c&lt;"' in html

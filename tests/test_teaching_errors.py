@@ -1,6 +1,8 @@
 """Wrong arguments are errors of the package that say what was expected, and ValueErrors still."""
 
+import ast
 import warnings
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -27,6 +29,9 @@ WRONG_ARGUMENTS = {
     "text of a certificate": lambda: dpcvx.Certificate.from_json("{}"),
     "size of a group": lambda: dpcvx.FTRL(X, Y, 8, 1.0).certificate.group(0),
     "other neighbours": lambda: dpcvx.FTRL(X, Y, 8, 1.0).certificate.epsilon_for("swap"),
+    "noise without delta": lambda: dpcvx.FTRL(X, Y, 8, 1.0, noise="gaussian"),
+    "what is saved": lambda: dpcvx.save("learner.dpcvx", dpcvx.FTRL(X, Y, 8, 1.0)),
+    "losses of people": lambda: ds.share(X, 100),
     "number of replicas": lambda: dpcvx.simulate(dpcvx.FTRL(X, Y, 8), np.zeros((8, 3)), replicas=0),
 }
 
@@ -38,6 +43,25 @@ def test_a_wrong_argument_is_an_error_of_the_package_and_a_value_error(wrong):
     assert isinstance(caught.value, ValueError)
 
 
+SPEAKING = ("actions", "checkpoints", "experiments", "learners", "regularizers")  # packages that users call
+
+
+def _plain_errors(text):
+    """The lines that raise a ValueError that is no error of the package."""
+    raised = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Raise)]
+    return [
+        node.lineno for node in raised if isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == "ValueError"
+    ]
+
+
+def test_what_users_call_raises_errors_of_the_package():
+    folders = [Path(dpcvx.__file__).parent / name for name in SPEAKING] + [Path(ds.__file__).parent]
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    assert len(files) > 100
+    assert {str(file): lines for file in files if (lines := _plain_errors(file.read_text(encoding="utf-8")))} == {}
+    assert _plain_errors("if x:\n    raise ValueError('wrong')") == [2]
+
+
 @pytest.mark.parametrize("kind", [dpcvx.FTRL, dpcvx.FTPL])
 def test_a_missing_horizon_tells_of_none(kind):
     with pytest.raises(dpcvx.DpcvxError, match=f"{kind.__name__} needs a horizon.*horizon=None") as caught:
@@ -45,6 +69,22 @@ def test_a_missing_horizon_tells_of_none(kind):
     assert isinstance(caught.value, TypeError)
     with pytest.raises(ValueError, match="None where it is unknown"):
         kind(X, Y, 0, 1.0)
+
+
+@pytest.mark.parametrize("choose", [dpcvx.private_learner, dpcvx.private_bandit])
+def test_who_chooses_a_learner_tells_of_a_missing_horizon_and_epsilon(choose):
+    name = choose.__name__
+    with pytest.raises(dpcvx.DpcvxError, match=f"{name} needs a horizon: the number of rounds.*horizon=None") as caught:
+        choose(X, Y, epsilon=1.0)
+    assert isinstance(caught.value, TypeError)
+    with pytest.raises(dpcvx.DpcvxError, match=f"{name} needs an epsilon.*privacy"):
+        choose(X, Y, horizon=8)
+
+
+def test_an_unknown_horizon_is_for_learners_of_whole_losses():
+    assert dpcvx.private_learner(X, Y, None, 1.0).horizon is None
+    with pytest.raises(dpcvx.DpcvxError, match="bandits have no horizon=None, so give the most that may come"):
+        dpcvx.private_bandit(X, Y, None, 1.0)
 
 
 def test_a_learner_whose_horizon_has_a_default_may_leave_it_out():
@@ -76,8 +116,49 @@ def test_a_name_guessed_wrongly_is_told_the_right_ones():
 
 
 def test_a_problem_is_no_set():
-    with pytest.raises(dpcvx.DeclarationError, match=r"give its variable and problem\.constraints"):
-        dpcvx.DecisionSet(cp.Problem(cp.Minimize(0), [_loss >= 0]), [])
+    problem = cp.Problem(cp.Minimize(0), [_loss >= 0])
+    for given in ((problem,), (problem, []), (_loss, problem)):
+        with pytest.raises(dpcvx.DeclarationError, match=r"give its variable and problem\.constraints"):
+            dpcvx.DecisionSet(*given)
+
+
+@pytest.mark.parametrize("kind", [dpcvx.DecisionSet, dpcvx.LossSet, dpcvx.Change])
+def test_constraints_alone_or_none_are_told_what_a_declaration_is(kind):
+    with pytest.raises(
+        dpcvx.DeclarationError, match="a cvxpy Variable, not a list; constraints come second, in a list"
+    ):
+        kind([_loss >= 0, _loss <= 1])
+    with pytest.raises(dpcvx.DeclarationError, match="no constraints: loss may be anything"):
+        kind(_loss)
+    with pytest.raises(dpcvx.DeclarationError, match="must be a list, not an int"):
+        kind(_loss, 3)
+
+
+def test_a_variable_that_its_attributes_bound_needs_no_constraints():
+    assert dpcvx.DecisionSet(cp.Variable(3, bounds=[0, 1])).dim == 3
+
+
+def test_a_class_is_no_policy_and_a_policy_on_arms_no_learner_of_points():
+    class Own:
+        act = pull = update = print
+
+    class Pulling:
+        pull = update = print
+
+    with pytest.raises(dpcvx.DpcvxError, match="policy must be an object, not the class Own; make one by calling it"):
+        dpcvx.PrivateArms(Own, 3, 1.0)
+    with pytest.raises(dpcvx.DpcvxError, match="learner must be an object, not the class Own; make one by calling it"):
+        dpcvx.PrivateBandit(Own, 1.0)
+    with pytest.raises(dpcvx.DpcvxError, match=r"act and update; Pulling has not.*for PrivateArms"):
+        dpcvx.PrivateBandit(Pulling(), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [(3, "an int"), ([], "a list"), (None, "None"), (dict, "the class dict"), (X, "a DecisionSet")]
+)
+def test_what_came_is_named_with_its_article(given, words):
+    with pytest.raises(dpcvx.DpcvxError, match=f"loss_set must be a LossSet, not {words}."):
+        dpcvx.LazyWeights(X, given, 8, 1.0)
 
 
 def test_a_learner_among_certificates_is_told_to_give_its_own():

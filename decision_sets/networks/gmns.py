@@ -16,6 +16,7 @@ import numpy as np
 from decision_sets.networks.network import Name, Network, link_names
 from decision_sets.networks.text_file import text_of
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _TIMES = ("vdf_fftt1", "vdf_fftt", "vdf_free_flow_time", "free_flow_time", "fftt", "travel_time")
 _SPEEDS = ("free_speed", "vdf_free_speed1", "free_speed_limit")
@@ -82,7 +83,7 @@ def read_links(path: Path) -> Network:
             rows.append(numbers)
             lengths.append(length)
     if not rows:
-        raise ValueError(f"{path.name} has no links.")
+        raise ArgumentError(f"{path.name} has no links.")
     nodes = tuple(dict.fromkeys(node for name in names for node in name[:2]))
     number = {name: i for i, name in enumerate(nodes)}
     notes = [f"{loops} links from a node to itself were dropped."] * bool(loops)
@@ -146,14 +147,16 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[Row]:
         header = [name.strip().lower() for name in next(reader, [])]
         missing = [name for name in needed if name not in header]
         if not header:
-            raise ValueError(f"{path.name} is empty.")
+            raise ArgumentError(f"{path.name} is empty.")
         if missing:
-            raise ValueError(f"{path.name}, line 1: the column {missing[0]} is missing; there are {', '.join(header)}.")
+            raise ArgumentError(
+                f"{path.name}, line 1: the column {missing[0]} is missing; there are {', '.join(header)}."
+            )
         for fields in reader:
             if not any(field.strip() for field in fields):
                 continue
             if len(fields) > len(header):
-                raise ValueError(
+                raise ArgumentError(
                     f"{path.name}, line {reader.line_num}: {len(header)} fields were expected, {len(fields)} came."
                 )
             values = dict(zip(header, (field.strip() for field in fields), strict=False))

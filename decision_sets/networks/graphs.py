@@ -12,6 +12,7 @@ import numpy as np
 from decision_sets.networks.excluded import RoutesWarning
 from decision_sets.networks.network import Network, link_names
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _TIMES = ("travel_time", "free_flow_time", "time", "weight", "length")
 _KNOWN = (*_TIMES, "capacity", "b", "power", "osmid", "id", "key", "lanes")  # numbers that are no unnamed time
@@ -29,9 +30,11 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
         known_times: whether other times will be given: then nothing is said where the graph has none.
     """
     if not isinstance(graph, nx.Graph):
-        raise ValueError(f"network must be a Network, a networkx graph, arrays or a file, not {type(graph).__name__}.")
+        raise ArgumentError(
+            f"network must be a Network, a networkx graph, arrays or a file, not {type(graph).__name__}."
+        )
     if not graph.is_directed():
-        raise ValueError(
+        raise ArgumentError(
             "The graph is undirected; a route needs directed links. graph.to_directed() makes every road two-way."
         )
     edges = list(graph.edges(keys=True, data=True)) if graph.is_multigraph() else list(graph.edges(data=True))
@@ -39,7 +42,7 @@ def from_graph(graph: Any, *, known_times: bool = False) -> Network:
     kept = [edge for edge in edges if edge[0] != edge[1]]
     nodes = tuple(graph.nodes)
     if not nodes or not kept:
-        raise ValueError(f"The network is empty: it has {len(nodes)} nodes and {len(kept)} links.")
+        raise ArgumentError(f"The network is empty: it has {len(nodes)} nodes and {len(kept)} links.")
     number = {name: i for i, name in enumerate(nodes)}
     tails, heads, data = [edge[0] for edge in kept], [edge[1] for edge in kept], [edge[-1] for edge in kept]
     notes = [f"{loops} links from a node to itself were dropped."] * bool(loops)
@@ -94,12 +97,12 @@ def from_arrays(arrays: Mapping[str, Any]) -> Network:
     """Links by `tails` and `heads`, the names or numbers of their ends, and any other field of a `Network`."""
     unknown = sorted(set(arrays) - {"tails", "heads", "keys", *_FIELDS})
     if unknown or "tails" not in arrays or "heads" not in arrays:
-        raise ValueError(
+        raise ArgumentError(
             f"A network of arrays has tails, heads and perhaps keys, {', '.join(_FIELDS)}; {sorted(arrays)} came."
         )
     tails, heads = (np.asarray(arrays[name]).tolist() for name in ("tails", "heads"))
     if not isinstance(tails, list) or not isinstance(heads, list) or len(tails) != len(heads):
-        raise ValueError("tails and heads must be vectors of one length, with an entry for each link.")
+        raise ArgumentError("tails and heads must be vectors of one length, with an entry for each link.")
     kept = [i for i, (tail, head) in enumerate(zip(tails, heads, strict=True)) if tail != head]
     dropped = len(tails) - len(kept)
     nodes = tuple(sorted({*tails, *heads}, key=lambda name: (str(type(name)), name)))
@@ -111,7 +114,7 @@ def from_arrays(arrays: Mapping[str, Any]) -> Network:
     if "positions" in given:
         given["positions"] = np.asarray(given["positions"], dtype=float)
         if given["positions"].shape != (len(nodes), 2):
-            raise ValueError(f"positions must have shape ({len(nodes)}, 2), one row for each node in order.")
+            raise ArgumentError(f"positions must have shape ({len(nodes)}, 2), one row for each node in order.")
     if "closed" in given:
         given["closed"] = np.asarray(given["closed"], dtype=bool)
     keys = arrays.get("keys")
@@ -136,9 +139,9 @@ def read_graphml(path: Path) -> Network:
         graph = nx.read_graphml(path)
     except ParseError as error:
         line, column = error.position
-        raise ValueError(f"{path.name}, line {line}: the XML is malformed at column {column + 1}.") from error
+        raise ArgumentError(f"{path.name}, line {line}: the XML is malformed at column {column + 1}.") from error
     except (nx.NetworkXError, KeyError, ValueError) as error:
-        raise ValueError(f"{path.name} is no GraphML that networkx can read: {error}") from error
+        raise ArgumentError(f"{path.name} is no GraphML that networkx can read: {error}") from error
     if all(isinstance(node, str) and _is_a_number(node) for node in graph.nodes):
         graph = nx.relabel_nodes(graph, {node: int(node) for node in graph.nodes})
     return from_graph(graph)
@@ -163,7 +166,7 @@ def _attribute(data: list[dict[str, Any]], names: Any, name: str) -> Array | Non
         try:
             values[i] = float(each[name])
         except (TypeError, ValueError):
-            raise ValueError(f"{name} must be a number, but the link {names[i]!r} has {each[name]!r}.") from None
+            raise ArgumentError(f"{name} must be a number, but the link {names[i]!r} has {each[name]!r}.") from None
     return values
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array, reals
+from dpcvx.errors import ArgumentError
 
 Name = Hashable  # of a node or a link
 
@@ -54,10 +55,10 @@ class Network:
 
     def __post_init__(self) -> None:
         if not self.nodes or not self.links:
-            raise ValueError(f"The network is empty: it has {len(self.nodes)} nodes and {len(self.links)} links.")
+            raise ArgumentError(f"The network is empty: it has {len(self.nodes)} nodes and {len(self.links)} links.")
         if len(self.closed) != len(self.nodes):
             if len(self.closed):
-                raise ValueError(f"closed must have an entry for each of the {len(self.nodes)} nodes.")
+                raise ArgumentError(f"closed must have an entry for each of the {len(self.nodes)} nodes.")
             object.__setattr__(self, "closed", np.zeros(len(self.nodes), dtype=bool))
         for name in ("times", "capacity", "b", "power"):
             if getattr(self, name) is not None:
@@ -90,7 +91,9 @@ class Network:
         if found is None:
             found = self._by_text.get(str(node))
         if found is None:
-            raise ValueError(f"{what} must be a node, but {node!r} is not one of the {len(self.nodes)} of the network.")
+            raise ArgumentError(
+                f"{what} must be a node, but {node!r} is not one of the {len(self.nodes)} of the network."
+            )
         return found
 
     def __repr__(self) -> str:
@@ -113,12 +116,12 @@ def link_numbers(given: Any, network: Network, name: str) -> Array:
     if values.ndim == 0:
         values = np.full(len(links), float(values))
     if values.shape != (len(links),):
-        raise ValueError(f"{name} must hold a number for each of the {len(links)} links, not shape {values.shape}.")
+        raise ArgumentError(f"{name} must hold a number for each of the {len(links)} links, not shape {values.shape}.")
     allowed = np.isfinite(values) if name != "capacity" else ~np.isnan(values)
     bad = np.flatnonzero(~(allowed & (values >= 0)))
     if len(bad):
         i = int(bad[0])
-        raise ValueError(f"{name} must be a number of at least 0, but the link {links[i]!r} has {values[i]}.")
+        raise ArgumentError(f"{name} must be a number of at least 0, but the link {links[i]!r} has {values[i]}.")
     return np.array(values, dtype=float)
 
 
@@ -127,11 +130,11 @@ def _looked_up(given: Mapping[Any, Any], link: Any, name: str) -> float:
     if value is None and isinstance(link, tuple):
         value = given.get((*link, 0)) if len(link) == 2 else given.get(link[:2])
     if value is None:
-        raise ValueError(f"{name} must hold a number for each link, but {link!r} has none.")
+        raise ArgumentError(f"{name} must hold a number for each link, but {link!r} has none.")
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, but the link {link!r} has {value!r}.") from None
+        raise ArgumentError(f"{name} must hold numbers, but the link {link!r} has {value!r}.") from None
 
 
 def link_names(tails: Any, heads: Any, keys: Any = None) -> tuple[Name, ...]:

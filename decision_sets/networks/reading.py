@@ -9,6 +9,7 @@ import numpy as np
 
 from decision_sets.networks import gmns, graphs, tntp
 from decision_sets.networks.network import Name, Network
+from dpcvx.errors import ArgumentError
 
 
 def read_network(net: Any, nodes: Any = None, trips: Any = None) -> Network:
@@ -52,7 +53,7 @@ def read_network(net: Any, nodes: Any = None, trips: Any = None) -> Network:
     elif kind in (".graphml", ".xml"):
         network = graphs.read_graphml(path)
     elif kind in (".shp", ".gpkg", ".geojson", ".osm", ".pbf"):
-        raise ValueError(
+        raise ArgumentError(
             f"{path.name} is no network that is read here; convert it to GraphML, with osmnx or geopandas."
         )
     else:

@@ -25,7 +25,7 @@ from decision_sets.networks.ways import Graph, fastest, graph_of, layered, towar
 from dpcvx.actions.dag import Dag, Decomposition
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array, reals
-from dpcvx.errors import EmptySetError
+from dpcvx.errors import ArgumentError, EmptySetError
 from dpcvx.sets import DecisionSet
 
 CYCLES = ("toward", "hops", "capped")
@@ -125,7 +125,7 @@ class Routes(DecisionSet):
             found.append(after.pop(node))
             node = int(heads[found[-1]])
         if node != target or len(found) < len(used) or np.abs(x - (x > 0.5)).max() > _VERTEX:
-            raise ValueError("The action is not one path; draw one whose mean it is by draw_path.")
+            raise ArgumentError("The action is not one path; draw one whose mean it is by draw_path.")
         return [self.network.links[self.links[e]] for e in found]
 
     def draw_path(self, point: Any, rng: np.random.Generator) -> list[Name]:
@@ -168,7 +168,9 @@ class Routes(DecisionSet):
             ValueError: with cycles="capped", where a flow is not made of paths alone.
         """
         if self.dag is None:
-            raise ValueError('A flow with cycles="capped" holds loops beside paths; draw_path draws a route from it.')
+            raise ArgumentError(
+                'A flow with cycles="capped" holds loops beside paths; draw_path draws a route from it.'
+            )
         return self.dag.decompose(self.layout.vector(point, "point"))
 
 
@@ -227,13 +229,13 @@ def routes(
         [1.0, 0.0, 0.0]
     """
     if cycles not in CYCLES:
-        raise ValueError(f"cycles must be one of {', '.join(CYCLES)}, not {cycles!r}.")
+        raise ArgumentError(f"cycles must be one of {', '.join(CYCLES)}, not {cycles!r}.")
     if hops is not None and cycles != "hops":
-        raise ValueError(f'hops goes with cycles="hops", not with cycles={cycles!r}.')
+        raise ArgumentError(f'hops goes with cycles="hops", not with cycles={cycles!r}.')
     given = as_network(network, known_times=times is not None)
     ends = given.number_of(origin, "origin"), given.number_of(destination, "destination")
     if ends[0] == ends[1]:
-        raise ValueError(f"origin and destination must be two nodes, but both are {origin!r}.")
+        raise ArgumentError(f"origin and destination must be two nodes, but both are {origin!r}.")
     usual, days = _times(given, times)
     caps = None if capacity is None else link_numbers(capacity, given, "capacity")
     if cycles == "capped":
@@ -279,7 +281,7 @@ def _declared(
         return Routes(network, ends, graph, cycles=cycles, times=times, capacity=capacity)
     except EmptySetError as error:
         assert capacity is not None
-        raise ValueError(
+        raise ArgumentError(
             f"capacity is below the flow: of 1 it lets {_most(graph, capacity):.6g} through "
             f"from {network.nodes[ends[0]]!r} to {network.nodes[ends[1]]!r}."
         ) from error
@@ -311,6 +313,6 @@ def _times(network: Network, times: Any) -> tuple[Array, Array | None]:
     if values.ndim != 2:
         return link_numbers(values, network, "times"), None
     if not len(values):
-        raise ValueError("times must have at least one day.")
+        raise ArgumentError("times must have at least one day.")
     days = np.array([link_numbers(day, network, "times") for day in values])
     return np.asarray(days.mean(axis=0)), days

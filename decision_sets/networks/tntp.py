@@ -14,6 +14,7 @@ import numpy as np
 
 from decision_sets.networks.network import Network, link_names
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _COLUMNS = ("init", "term", "capacity", "length", "time", "b", "power")  # where the header says nothing
 _CALLED = {
@@ -80,7 +81,11 @@ def read_net(path: Path) -> Network:
     for line in contents.lines:
         fields = line.text.split()
         if len(fields) <= needed:
-            hint = " It looks like a trips file, which belongs to trips=." if fields[0].lower() == "origin" else ""
+            hint = (
+                " It looks like a trips file, which belongs to trips= or --trips."
+                if fields[0].lower() == "origin"
+                else ""
+            )
             said = f"a link has at least {needed + 1} columns, but {len(fields)} came.{hint}"
             raise contents.fault(line.number, said)
         if len(fields) < usual[0][0]:  # one that is left out would move all others to the left
@@ -94,7 +99,7 @@ def read_net(path: Path) -> Network:
         ends.append((tail, head))
         rows.append(numbers)
     if not rows:
-        raise ValueError(f"{path.name} has no links.")
+        raise ArgumentError(f"{path.name} has no links.")
     notes = []
     declared = contents.whole("NUMBER OF LINKS")
     if declared is not None and declared != len(rows):

@@ -15,6 +15,7 @@ from decision_sets.flows import conservation
 from decision_sets.networks.network import Network
 from dpcvx.actions.dag import between
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _DIGITS = 12  # decimal digits of a time, at most, where times are not tiny
 _LARGEST = 308  # exponent of a power of 10 that is a number still
@@ -72,8 +73,8 @@ def usable(network: Network, origin: int, destination: int) -> Array:
         return np.asarray(found)
     ends = f"from {network.nodes[origin]!r} to {network.nodes[destination]!r}"
     if between(tails, heads, origin, destination).any():
-        raise ValueError(f"Every route {ends} passes a node that is closed to through traffic.")
-    raise ValueError(f"The destination must be reachable, but no route leads {ends}.")
+        raise ArgumentError(f"Every route {ends} passes a node that is closed to through traffic.")
+    raise ArgumentError(f"The destination must be reachable, but no route leads {ends}.")
 
 
 def toward(network: Network, origin: int, destination: int, times: Array) -> Array:
@@ -114,7 +115,7 @@ def layered(network: Network, origin: int, destination: int, hops: int) -> Graph
     since = distances(tails, heads, ones, nodes, origin)
     until = distances(heads, tails, ones, nodes, destination)
     if since[destination] > hops:
-        raise ValueError(
+        raise ArgumentError(
             f"hops = {hops} lets no route through: from {network.nodes[origin]!r} to {network.nodes[destination]!r} "
             f"it is at least {int(since[destination])} links."
         )

@@ -11,6 +11,7 @@ from dpcvx.actions.family import LEFT_OUT, Bounds, Exploration, Mixing
 from dpcvx.actions.listed import OUTWARD, Listed
 from dpcvx.actions.weights import softmin
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _ROUNDED = 1e-15  # of the product of a scale and an end, added outward
 
@@ -53,7 +54,7 @@ class Arms(Listed):
 
     def _explored(self, name: str, weights: Array) -> Exploration:
         if weights.min() <= 1e-12 * weights.max():
-            raise ValueError(LEFT_OUT)
+            raise ArgumentError(LEFT_OUT)
         return Exploration(name, None, float(1 / weights.min()) * OUTWARD, self.scale * weights, weights)
 
     level = True

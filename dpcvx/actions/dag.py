@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from dpcvx.arrays import Array, Bools
+from dpcvx.errors import ArgumentError
 
 _WHOLE = 2**60  # units of mass into which a flow of 1 is cut
 _SAME = 2**14  # of these, a distance that rounding makes
@@ -71,7 +72,7 @@ class Dag:
         self.size = len(tails)
         on = between(tails, heads, source, target)
         if not on.any():
-            raise ValueError(f"No path joins the nodes {source} and {target}.")
+            raise ArgumentError(f"No path joins the nodes {source} and {target}.")
         self.order, levels = _topological(tails[on], heads[on], source)
         place = np.full(1 + int(max(tails.max(), heads.max())), -1)
         place[self.order] = np.arange(len(self.order))
@@ -285,7 +286,7 @@ def _topological(tails: Array, heads: Array, source: int) -> tuple[Array, list[i
                     following.append(w)
         layer = sorted(following)
     if len(order) < len(np.unique(np.concatenate([tails, heads]))):
-        raise ValueError("The graph has a directed cycle on the way: a path could go on for ever.")
+        raise ArgumentError("The graph has a directed cycle on the way: a path could go on for ever.")
     return np.array(order), begins
 
 

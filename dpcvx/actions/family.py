@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 EXPLORATIONS = ("uniform", "design")
 Mixing = float | Array  # the share of exploration, the same for all leading axes or one for each
@@ -123,8 +124,8 @@ class ActionFamily(ABC):
         if isinstance(wanted, str) and wanted in EXPLORATIONS:
             return self.design
         if isinstance(wanted, str):
-            raise ValueError(f'exploration must be "uniform", "design" or probabilities, not {wanted!r}.')
-        raise ValueError(
+            raise ArgumentError(f'exploration must be "uniform", "design" or probabilities, not {wanted!r}.')
+        raise ArgumentError(
             f"exploration by probabilities needs a list of actions; there are about e^{self.log_count:.3g} here."
         )
 
@@ -150,7 +151,7 @@ class ActionFamily(ABC):
         Raises:
             ValueError: where there are too many.
         """
-        raise ValueError(f"There are about e^{self.log_count:.3g} actions; their probabilities are not listed.")
+        raise ArgumentError(f"There are about e^{self.log_count:.3g} actions; their probabilities are not listed.")
 
     def play(
         self, covector: Array, mixing: Mixing, exploration: Exploration, rng: np.random.Generator

@@ -12,6 +12,7 @@ from dpcvx.actions.family import LEFT_OUT, ActionFamily, Exploration, Mixing
 from dpcvx.actions.optimal_design import optimal_design
 from dpcvx.actions.weights import drawn, ones, softmin
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 LISTED = math.log(500)  # ln of the number of k-sets or paths up to which a list is faster than the formula
 OUTWARD = 1 + 1e-9  # a reach that is computed for a list, rounded outward
@@ -57,9 +58,13 @@ class Listed(ActionFamily):
             return super().exploration(wanted)
         weights = np.asarray(wanted, dtype=float)
         if weights.shape != (count,):
-            raise ValueError(f"exploration must give {count} probabilities, one for each action, not {weights.shape}.")
+            raise ArgumentError(
+                f"exploration must give {count} probabilities, one for each action, not {weights.shape}."
+            )
         if not (np.isfinite(weights).all() and weights.min() >= 0 and abs(weights.sum() - 1) <= 1e-9):
-            raise ValueError(f"exploration must be probabilities; their least is {weights.min()}, sum {weights.sum()}.")
+            raise ArgumentError(
+                f"exploration must be probabilities; their least is {weights.min()}, sum {weights.sum()}."
+            )
         return self._explored("given", weights / weights.sum())
 
     def play(
@@ -150,7 +155,7 @@ class PointList(Listed):
     def _explored(self, name: str, weights: Array) -> Exploration:
         values, vectors = np.linalg.eigh(_weighted(self._coordinates, weights))
         if values.min(initial=1.0) <= 1e-12 * values.max(initial=1.0):
-            raise ValueError(LEFT_OUT)
+            raise ArgumentError(LEFT_OUT)
         scaled = self._coordinates @ (vectors / np.sqrt(values))
         reach = float((scaled**2).sum(axis=1).max(initial=0.0)) * OUTWARD
         return Exploration(name, _weighted(self.points, weights), reach, weights @ self.points, weights)

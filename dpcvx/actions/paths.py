@@ -23,6 +23,7 @@ from scipy.sparse.linalg import splu
 from dpcvx.actions.dag import Dag
 from dpcvx.actions.family import ActionFamily, Exploration, Mixing
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 
 _NEWTON = 100  # steps to the center
 _CENTRAL = 1e-9  # decrement at which it is found
@@ -81,7 +82,7 @@ class Paths(ActionFamily):
             ValueError: with the number of edges.
         """
         if self.size > _DENSE:
-            raise ValueError(
+            raise ArgumentError(
                 f"Exponential weights over paths estimate losses by matrices of all pairs of edges, up to {_DENSE} "
                 f"edges; here there are {self.size}. Play points of the flow instead: SCRiBLe does."
             )
@@ -285,7 +286,7 @@ class Paths(ActionFamily):
         values, vectors = np.linalg.eigh(self._span.T @ moment @ self._span)
         if values[0] * _SPREAD <= values[-1]:
             ratio = values[0] / values[-1]
-            raise ValueError(f"exploration hardly reaches some paths: its eigenvalues have the ratio {ratio:.2g}.")
+            raise ArgumentError(f"exploration hardly reaches some paths: its eigenvalues have the ratio {ratio:.2g}.")
         root = self._span @ (vectors / np.sqrt(values))
         return np.asarray(root @ root.T)
 

@@ -1,6 +1,7 @@
 """Private bandits on arms in one line: a policy, a number of arms, epsilon; nothing is declared in cvxpy."""
 
 import copy
+import inspect
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from dpcvx import markup
 from dpcvx.adapters.arm_policy import COIN, NOISY, UNIT, ArmLearner, ArmPolicy, PullingPolicy
 from dpcvx.adapters.mabwiser import MabwiserPolicy, is_mabwiser
 from dpcvx.adapters.river import RiverPolicy, is_river
-from dpcvx.arguments import as_whole, whole
+from dpcvx.arguments import as_whole, kind_of, whole
 from dpcvx.arrays import reals
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ArgumentError
@@ -189,7 +190,7 @@ def from_river(policy: Any, n_arms: int | Iterable[Hashable], epsilon: float, **
         ArgumentError: where it is no policy of river, or needs contexts.
     """
     if not is_river(policy):
-        raise ArgumentError(f"policy must be one of river.bandit, not a {type(policy).__name__}.")
+        raise ArgumentError(f"policy must be one of river.bandit, not {kind_of(policy)}.")
     return PrivateArms(policy, n_arms, epsilon, **options)
 
 
@@ -200,12 +201,14 @@ def from_mabwiser(mab: Any, epsilon: float, **options: Any) -> PrivateArms:
         ArgumentError: where it is no MAB, or needs contexts.
     """
     if not is_mabwiser(mab):
-        raise ArgumentError(f"mab must be a mabwiser.mab.MAB, not a {type(mab).__name__}.")
+        raise ArgumentError(f"mab must be a mabwiser.mab.MAB, not {kind_of(mab)}.")
     return PrivateArms(mab, list(mab.arms), epsilon, **options)
 
 
 def _policy(policy: Any, arms: list[Any]) -> ArmPolicy:
     """A policy of anybody, as this package asks it."""
+    if inspect.isclass(policy):
+        raise ArgumentError(f"policy must be an object, not {kind_of(policy)}; make one by calling it.")
     if is_mabwiser(policy):
         return MabwiserPolicy(policy)
     if is_river(policy):
@@ -216,7 +219,7 @@ def _policy(policy: Any, arms: list[Any]) -> ArmPolicy:
         return PullingPolicy(policy, arms)
     raise ArgumentError(
         "policy must be a policy of river, a MAB of mabwiser, an object with pull(arms) and update(arm, reward), "
-        f'"bound" or "practice", not a {type(policy).__name__}.'
+        f'"bound" or "practice", not {kind_of(policy)}.'
     )
 
 

@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from dpcvx.arguments import kind_of
 from dpcvx.checkpoints.lineage import Lineage
 from dpcvx.checkpoints.mark import Mark, new_token, side_file
 from dpcvx.checkpoints.state_file import Stamp, place_of, read_state, write_state
-from dpcvx.errors import CheckpointError
+from dpcvx.errors import ArgumentError, CheckpointError
 from dpcvx.storage.lock import locked
 
 _KIND = "learner"
@@ -47,7 +48,7 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
         FTRL(simplex(3), round 0 of 100)
     """
     if not hasattr(learner, "lineage"):
-        raise ValueError(f"save takes a learner, not a {type(learner).__name__}.")
+        raise ArgumentError(f"save takes a learner, then a path, not {kind_of(learner)} first.")
     with getattr(learner, "thread_lock", nullcontext()):  # no round of another thread meanwhile
         _save(learner, path)
         _log.debug("saved %s", path)

@@ -33,6 +33,20 @@ def find_any(target: str, kinds: tuple[type[Any], ...]) -> Any:
         return _find(load(path), path, name, kinds)
 
 
+def find_all(file: str, kinds: tuple[type[Any], ...]) -> list[Any]:
+    """The objects of these kinds that a file defines, in their order.
+
+    Raises:
+        InputError: where there is none, or the file fails.
+    """
+    path = _existing(file)
+    with one_sentence(path):
+        found = {id(value): value for value in vars(load(path)).values() if isinstance(value, kinds)}
+    if not found:
+        raise InputError(f"{path} defines no {' and no '.join(kind.__name__ for kind in kinds)}.")
+    return list(found.values())
+
+
 @contextmanager
 def one_sentence(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong in a user's file into one sentence.
@@ -54,10 +68,14 @@ def _split(target: str) -> tuple[Path, str]:
     file, colon, name = target.rpartition(":")
     if not colon or not file or not name:
         raise InputError(f"What is wanted must be given as FILE.py:NAME, but {target!r} came.")
+    return _existing(file), name
+
+
+def _existing(file: str) -> Path:
     path = Path(file)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
-    return path, name
+    return path
 
 
 def load(path: Path) -> ModuleType:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx import markup
+from dpcvx.arguments import kind_of
 from dpcvx.errors import ArgumentError
 from dpcvx.experiments.axes import axes_or_new
 from dpcvx.experiments.data_frame import data_frame
@@ -91,12 +92,12 @@ class ComparedRuns:
         return len(self.runs)
 
 
-def compare(simulations: Iterable[Simulation] | Mapping[str, Simulation]) -> ComparedRuns:
+def compare(*simulations: Simulation | Iterable[Simulation] | Mapping[str, Simulation]) -> ComparedRuns:
     """Put simulations side by side: print the result, `plot()` it, or take it `to_pandas()`.
 
     Args:
-        simulations: several; as a dict they are called by its keys, otherwise by learner, epsilon and counter, and by
-            their losses and a number where that does not tell them apart.
+        *simulations: one by one, in a list, or in a dict. In a dict they are called by its keys, otherwise by learner,
+            epsilon and counter, and by their losses and a number where that does not tell them apart.
 
     Raises:
         ArgumentError: where there is none, or something is no simulation.
@@ -109,24 +110,29 @@ def compare(simulations: Iterable[Simulation] | Mapping[str, Simulation]) -> Com
         >>> [row["rounds"] for row in dpcvx.compare(runs).rows()]
         [200, 200]
     """
-    named = isinstance(simulations, Mapping)
-    given = list(simulations.items() if isinstance(simulations, Mapping) else ((None, run) for run in simulations))
-    if not given:
-        raise ArgumentError("compare needs at least one simulation.")
-    for _, run in given:
-        if not isinstance(run, Simulation):
-            raise ArgumentError(f"compare takes what simulate returns, not a {type(run).__name__}.")
-    if named:
-        return ComparedRuns({str(label): run for label, run in given})
-    labels = [run.label for _, run in given]
+    only = simulations[0] if len(simulations) == 1 else simulations
+    if isinstance(only, Mapping):
+        return ComparedRuns({str(label): run for label, run in zip(only, _checked(only.values()), strict=True)})
+    runs = _checked(only if isinstance(only, Iterable) else simulations)
+    labels = [run.label for run in runs]
     if len(set(labels)) < len(labels):
-        labels = [f"{label} on {run.losses}" for label, (_, run) in zip(labels, given, strict=True)]
+        labels = [f"{label} on {run.losses}" for label, run in zip(labels, runs, strict=True)]
     seen: dict[str, int] = {}
     found = {}
-    for label, (_, run) in zip(labels, given, strict=True):
+    for label, run in zip(labels, runs, strict=True):
         seen[label] = seen.get(label, 0) + 1
         found[label if labels.count(label) == 1 else f"{label}, {seen[label]}"] = run
     return ComparedRuns(found)
+
+
+def _checked(given: Iterable[Any]) -> list[Simulation]:
+    runs = list(given)
+    if not runs:
+        raise ArgumentError("compare needs at least one simulation.")
+    for run in runs:
+        if not isinstance(run, Simulation):
+            raise ArgumentError(f"compare takes what simulate returns, not {kind_of(run)}.")
+    return runs
 
 
 def _row(label: str, run: Simulation, least: float) -> dict[str, Any]:

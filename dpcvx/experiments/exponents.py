@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx.arguments import share, whole
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.streams import stream
 
 _DRAWS = 1000  # samples of the bootstrap
@@ -63,10 +64,10 @@ def fit_exponent(
     means = np.array([row.mean() for row in rows])
     for size, mean in zip(at, means, strict=True):
         if not 0 < mean < np.inf:
-            raise ValueError(f"regret is not positive at size {size:g}: its mean is {mean:.4g}.")
+            raise ArgumentError(f"regret is not positive at size {size:g}: its mean is {mean:.4g}.")
     known = np.ones(len(at)) if divide is None else np.array([divide(float(size)) for size in at])
     if not (np.isfinite(known) & (known > 0)).all():
-        raise ValueError(f"divide must be positive at all sizes, but it is {known.tolist()}.")
+        raise ArgumentError(f"divide must be positive at all sizes, but it is {known.tolist()}.")
     x, y = np.log(at), np.log(means / known)
     moved = np.stack([_resampled(row, rng) for row in rows], axis=1) / means  # of y, to first order
     errors = moved.std(axis=0)
@@ -81,13 +82,13 @@ def fit_exponent(
 
 def _check(sizes: Array, samples: list[Array]) -> None:
     if sizes.ndim != 1 or len(np.unique(sizes)) < 2 or not (np.isfinite(sizes) & (sizes > 0)).all():
-        raise ValueError(f"sizes must hold at least 2 different positive numbers, not {sizes.tolist()}.")
+        raise ArgumentError(f"sizes must hold at least 2 different positive numbers, not {sizes.tolist()}.")
     if len(samples) != len(sizes):
-        raise ValueError(f"samples must hold one array for each of the {len(sizes)} sizes, not {len(samples)}.")
+        raise ArgumentError(f"samples must hold one array for each of the {len(sizes)} sizes, not {len(samples)}.")
     if any(sample.size == 0 for sample in samples):
-        raise ValueError("samples must hold at least one replica for each size.")
+        raise ArgumentError("samples must hold at least one replica for each size.")
     if len(sizes) == 2 and any(sample.size == 1 for sample in samples):
-        raise ValueError("samples of 2 sizes must hold at least 2 replicas each: nothing else tells their error.")
+        raise ArgumentError("samples of 2 sizes must hold at least 2 replicas each: nothing else tells their error.")
 
 
 def _resampled(sample: Array, rng: np.random.Generator) -> Array:

@@ -18,8 +18,8 @@ _COLUMNS = 80  # of a terminal that does not tell
 class ProgressBar:
     """Shows how far a loop is and how much longer it will take; without a stream it shows nothing.
 
-    A sign of life comes after a second, also while the first step is still at work. On a terminal one line is redrawn,
-    as wide as there is room; anywhere else a new line is written every ten seconds.
+    A sign of life comes after a second, also while the first step is still at work. On a terminal and in a notebook one
+    line is redrawn, as wide as there is room; anywhere else a new line is written every ten seconds.
 
     Attributes:
         total: steps of the loop.
@@ -34,6 +34,7 @@ class ProgressBar:
     _started: float = 0.0
     _shown: float = -float("inf")
     _drawn: bool = False
+    _width: int = 0
     _lock: ThreadLock = field(default_factory=ThreadLock, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -58,14 +59,17 @@ class ProgressBar:
 
     @property
     def _terminal(self) -> bool:
-        return self.stream is not None and self.stream.isatty()
+        return self.stream is not None and _redrawn(self.stream)
 
     def _draw(self, now: float) -> None:
         assert self.stream is not None
         with self._lock:
             self._shown, self._drawn = now, True
             if self._terminal:
-                self.stream.write(f"\r{self.line(now, columns_of(self.stream) - 1)}\x1b[K")
+                line = self.line(now, columns_of(self.stream) - 1)
+                rest = "\x1b[K" if self.stream.isatty() else " " * (self._width - len(line))  # erase what stood there
+                self._width = len(line)
+                self.stream.write(f"\r{line}{rest}")
             else:
                 self.stream.write(f"{self.line(now, 120)}\n")
             self.stream.flush()
@@ -105,6 +109,11 @@ class ProgressBar:
             self.stream.write("\n")
 
 
+def _redrawn(stream: TextIO) -> bool:
+    """Whether somebody watches the stream and a line can be written over: a terminal, or a cell of a notebook."""
+    return stream.isatty() or type(stream).__module__.partition(".")[0] == "ipykernel"
+
+
 def columns_of(stream: TextIO) -> int:
     """How wide the terminal behind a stream is now."""
     try:
@@ -114,8 +123,8 @@ def columns_of(stream: TextIO) -> int:
 
 
 def progress_bar(total: int, wanted: bool | None) -> ProgressBar:
-    """Progress on stderr for a loop of so many steps, where it is wanted; by default where stderr is a terminal."""
-    shown = sys.stderr.isatty() if wanted is None else wanted
+    """Progress on stderr for a loop of so many steps, where it is wanted; by default where somebody watches stderr."""
+    shown = _redrawn(sys.stderr) if wanted is None else wanted
     return ProgressBar(total, sys.stderr if shown else None)
 
 

@@ -53,7 +53,8 @@ def simulate(
         seed: seeds the noise of the learners; the losses have a seed of their own.
         checkpoints: at how many rounds, on a logarithmic scale, or at which rounds to take the regret; the last round
             is always one of them.
-        progress: whether to show a progress bar on stderr; by default where that is a terminal.
+        progress: whether to show progress on stderr: a bar in a terminal or a notebook, where it is the default, and a
+            line every ten seconds elsewhere.
         resume: a file in which the run is kept while it lasts. The same call goes on from there after an interruption,
             to the same result, bit for bit; at the end the file is removed.
         save_seconds: how often the run is written there.

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcvx import markup
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.axes import axes_or_new
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
@@ -73,7 +74,7 @@ class Simulation:
     def band(self, level: float = 0.9) -> tuple[Array, Array]:
         """(lower, upper): the quantiles between which the share `level` of the replicas lies, at each of the rounds."""
         if not 0 <= level <= 1:
-            raise ValueError(f"level must be between 0 and 1, not {level}.")
+            raise ArgumentError(f"level must be between 0 and 1, not {level}.")
         lower, upper = np.quantile(self.regret, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return lower, upper
 

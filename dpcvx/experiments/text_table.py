@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
+_SHORTEST = 10  # characters to which the names of rows are broken, at least
 _width: ContextVar[int | None] = ContextVar("width", default=None)
 
 
@@ -47,7 +49,10 @@ class TextTable:
         return self.indent + self.between.join(f"{cell:{side}{width}}" for cell, side, width in columns)
 
     def lines(self, rows: Iterable[Sequence[str]]) -> list[str]:
-        """One line for each row; in a window that is too narrow, some columns below others, each with the first."""
+        """One line for each row; in a window that is too narrow, some columns below others, each with the first.
+
+        Where not even the first and one other have room beside each other, the first is broken between words.
+        """
         listed = [tuple(cells) for cells in rows]
         width = _width.get()
         whole = [self.line(cells) for cells in listed]
@@ -57,6 +62,7 @@ class TextTable:
         for columns in self._blocks(listed, width):
             part = [tuple(cells[k] for k in columns) for cells in listed]
             sides = "".join(self.sides[k] for k in columns)
+            part = _wrapped_names(part, width - len(self.indent))
             block = replace(TextTable.fitting(part, sides), indent=self.indent).lines_as_they_are(part)
             found += [*([""] if found else []), *(line.rstrip() for line in block)]
         return found
@@ -87,3 +93,14 @@ class TextTable:
     def rule(self) -> str:
         """A line of dashes as wide as the columns, to stand below a header."""
         return self.line(["-" * width for width in self.widths])
+
+
+def _wrapped_names(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Rows whose first cells are broken over several lines, the others beside the first, so that they fit."""
+    others = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[1:])
+    room = max(width - others, _SHORTEST)
+    found: list[tuple[str, ...]] = []
+    for name, *cells in rows:
+        first, *rest = wrap(name, room, subsequent_indent="  ") or [""]
+        found += [(first, *cells), *((line, *("" for _ in cells)) for line in rest)]
+    return found

@@ -80,7 +80,7 @@ class Change(Neighbours):
     def __init__(
         self,
         variable: cp.Variable,
-        constraints: Iterable[cp.Constraint],
+        constraints: Iterable[cp.Constraint] = (),
         replace: bool = False,
         *,
         name: str | None = None,
@@ -261,11 +261,15 @@ class Change(Neighbours):
     @property
     def declared(self) -> tuple[str, ...]:
         """The constraints as they were written; a variable without a name of its own is called d, or c if replaced."""
-        name = self.variable.name()
-        called = ("c" if self.replace else "d") if re.fullmatch(r"var\d+", name) else name
+        name, called = self.variable.name(), self._called
         texts = (*self._written, *self.set.declared[len(self._written) :])  # and the attributes of the variable
         said = (re.sub(rf"\b{re.escape(name)}\b", called, text) for text in texts)
         return tuple(text if len(text) <= _LONG else f"{text[:_LONG]}..." for text in said)
+
+    @property
+    def _called(self) -> str:
+        name = self.variable.name()
+        return ("c" if self.replace else "d") if re.fullmatch(r"var\d+", name) else name
 
     @property
     def fingerprint(self) -> str:
@@ -283,7 +287,7 @@ class Change(Neighbours):
 
     def summary(self) -> str:
         """The declaration and its sizes."""
-        title = f"{self.name}: variable {self.variable.name()} of shape {self.shape}"
+        title = f"{self.name}: variable {self._called} of shape {self.shape}"
         return "\n".join([title, *(f"  {key:16s} {text}" for key, text in self.rows())])
 
     def _repr_html_(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcvx import markup
-from dpcvx.arguments import share
+from dpcvx.arguments import kind_of, share
 from dpcvx.errors import ArgumentError
 from dpcvx.privacy.accounting import composed_event
 from dpcvx.privacy.certificate import Certificate
@@ -168,7 +168,7 @@ def _listed(certificates: tuple[Certificate | Iterable[Certificate], ...]) -> tu
     wrong = next((one for one in found if not isinstance(one, Certificate)), None)
     if wrong is not None:
         hint = ": give its certificate" if hasattr(wrong, "certificate") else ""
-        raise TypeError(f"compose takes certificates, not a {type(wrong).__name__}{hint}.")
+        raise TypeError(f"compose takes certificates, not {kind_of(wrong)}{hint}.")
     if not found:
         raise ArgumentError("compose needs at least one certificate.")
     return tuple(found)

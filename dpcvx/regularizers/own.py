@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
+from dpcvx.errors import ArgumentError, OracleError
 from dpcvx.regularizers.regularizer import HasArgmin, Regularizer
 from dpcvx.sets.sizes import Sizes
 
@@ -20,9 +20,11 @@ class OwnRegularizer(Regularizer):
 
     def __init__(self, sizes: Sizes, own: Any) -> None:
         if isinstance(own, type):
-            raise ValueError(f"regularizer must be a name or an object, not the class {own.__name__}.")
+            raise ArgumentError(f"regularizer must be a name or an object, not the class {own.__name__}.")
         if not isinstance(own, HasArgmin):
-            raise ValueError(f"The regularizer must have a method argmin(covector), but {type(own).__name__} has none.")
+            raise ArgumentError(
+                f"The regularizer must have a method argmin(covector), but {type(own).__name__} has none."
+            )
         super().__init__(sizes)
         self._own = own
         self.name = str(getattr(own, "name", type(own).__name__))
@@ -51,7 +53,7 @@ class OwnRegularizer(Regularizer):
         """A number that the object states about itself; infinite where it states none."""
         stated = getattr(self._own, name, np.inf)
         if not isinstance(stated, Real) or not float(stated) >= 0:
-            raise ValueError(f"The {name} of the {self.name} must be a number of at least 0, not {stated!r}.")
+            raise ArgumentError(f"The {name} of the {self.name} must be a number of at least 0, not {stated!r}.")
         return float(stated)
 
     @property
@@ -64,7 +66,7 @@ class OwnRegularizer(Regularizer):
 
     def learning_rate(self, horizon: int) -> float:
         if not np.isfinite(self.range) or not np.isfinite(self.dual_norm):
-            raise ValueError(f"Give a learning_rate: the {self.name} does not state its range and dual_norm.")
+            raise ArgumentError(f"Give a learning_rate: the {self.name} does not state its range and dual_norm.")
         return super().learning_rate(horizon)
 
     def learning_bound(self, horizon: int, learning_rate: float) -> float:

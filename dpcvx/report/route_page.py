@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from dpcvx import markup
 from dpcvx.arrays import Array
+from dpcvx.experiments.axes import plain_ticks
 from dpcvx.experiments.sweep.folder import Row
 from dpcvx.markup import Html
 from dpcvx.report.figures import figure, side_by_side
@@ -167,7 +168,9 @@ def _curves(found: PairFindings, setting: str) -> Html:
         ax.set_ylim(_LEAST / 10, 1.0)
     ax.set(xscale="log", yscale="log", xlim=(first, max(T, 2)), xlabel="days", ylabel="regret per trip, in usual trips")
     ax.set_title(f"{setting} (simulation)")
-    ax.legend(fontsize=7, loc="lower left", frameon=False)
+    plain_ticks(ax.xaxis)
+    plain_ticks(ax.yaxis)
+    drawn.legend(fontsize=7, loc="outside lower center", frameon=False, ncols=2, columnspacing=0.8, handlelength=1.2)
     return figure(
         drawn,
         alternative=f"Regret per trip over {T} days, {setting}, both logarithmic. In the end {'; '.join(ends)}; doing "

@@ -65,6 +65,7 @@ figcaption {{ color: var(--quiet); font-size: .92rem; margin-top: .4rem; }}
   .stacked, .stacked tbody, .stacked tr, .stacked caption {{ display: block; }}
   .stacked tr {{ padding: .5rem 0; border-bottom: 2px solid var(--line); }}
   .stacked th, .stacked td {{ display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0; border: 0; }}
+  .stacked td:empty {{ display: none; }}
   .stacked [data-name]::before {{ content: attr(data-name); color: var(--quiet); font-weight: 400; }}
 }}
 @media print {{

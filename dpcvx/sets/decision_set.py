@@ -40,7 +40,8 @@ class DecisionSet:
 
     Args:
         variable: any real cvxpy variable, of any shape and with any attributes.
-        constraints: cvxpy constraints on it; other variables in them are auxiliary. Parameters keep their values.
+        constraints: cvxpy constraints on it; other variables in them are auxiliary. Parameters keep their values. May
+            be left out where the attributes of the variable bound it.
         oracle: an own linear minimiser c -> argmin <c, x>, used by `argmin` and `support`; its answers are not checked.
         vertex_sampler: an own (point, rng) -> random vertex with mean point, used by `sample_vertex`.
         solver: an installed cvxpy solver, through which `argmin` and `project` then run: slow and independent.
@@ -83,7 +84,7 @@ class DecisionSet:
     def __init__(
         self,
         variable: cp.Variable,
-        constraints: Iterable[cp.Constraint],
+        constraints: Iterable[cp.Constraint] = (),
         *,
         oracle: Callable[[Array], Any] | None = None,
         vertex_sampler: VertexSampler | None = None,

@@ -35,7 +35,9 @@ class LossSet:
         [0.5, 1.0, 0.0, 0.0, 1.0]
     """
 
-    def __init__(self, variable: cp.Variable, constraints: Iterable[cp.Constraint], *, name: str | None = None) -> None:
+    def __init__(
+        self, variable: cp.Variable, constraints: Iterable[cp.Constraint] = (), *, name: str | None = None
+    ) -> None:
         self._set = DecisionSet(variable, constraints, name=name or "loss set")
         self.name = self._set.name
         self.variable = variable

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from dpcvx.arguments import kind_of
 from dpcvx.arrays import Array
 from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
@@ -31,7 +32,7 @@ class Sizes:
     def __init__(self, decision_set: DecisionSet, loss_set: LossSet) -> None:
         for what, value, kind in (("decision_set", decision_set, DecisionSet), ("loss_set", loss_set, LossSet)):
             if not isinstance(value, kind):
-                raise ArgumentError(f"{what} must be a {kind.__name__}, not a {type(value).__name__}.")
+                raise ArgumentError(f"{what} must be a {kind.__name__}, not {kind_of(value)}.")
         self.decision_set, self.loss_set = decision_set, loss_set
         self.pairing = Pairing(decision_set, loss_set.shape)
 

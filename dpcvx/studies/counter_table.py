@@ -8,7 +8,7 @@ from dpcvx.privacy.counters import COUNTERS, default_counters, prefix_lower_boun
 from dpcvx.privacy.noise import Gaussian, Laplace, Law
 
 _UNITS: dict[type[Law], str] = {Laplace: "D1/epsilon", Gaussian: "D2 x multiplier"}
-_COLUMNS = TextTable("<<><>", (32, 9, 12, 16, 20), between=" ", indent="  ")
+_COLUMNS = TextTable("<<><>", (32, 9, 12, 16, 14), between=" ", indent="  ", keys=2)
 
 
 def rows(horizon: int) -> list[tuple[str, str, float, float | None]]:
@@ -37,7 +37,7 @@ def to_pandas(horizon: int) -> Any:
 def table(horizon: int) -> str:
     """The rows as text."""
     names = {unit: law.name for law, unit in _UNITS.items()}
-    lines = [("counter", "noise", "deviation", "unit", "over the lower bound")]
+    lines = [("counter", "noise", "deviation", "unit", "over the bound")]
     for name, unit, value, ratio in rows(horizon):
         lines.append((name, names[unit], f"{value:.4g}", unit, "" if ratio is None else f"{ratio:.4f}"))
     title = f"Standard deviation of one coordinate of a prefix, horizon {horizon}"

@@ -74,10 +74,15 @@ def test_the_picture_has_a_curve_for_each_run_and_bounds_that_fit_among_them():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("wrong", [[], [3], {"a": None}])
+def test_runs_may_be_given_one_by_one():
+    assert str(dpcvx.compare(*RUNS)) == str(dpcvx.compare(RUNS))
+    assert list(dpcvx.compare(RUNS[0]).runs) == [RUNS[0].label]
+
+
+@pytest.mark.parametrize("wrong", [[[]], [[3]], [{"a": None}], [{}], [3], [RUNS[0], 3], []])
 def test_what_is_no_simulation_is_refused(wrong):
     with pytest.raises(dpcvx.DpcvxError, match="compare"):
-        dpcvx.compare(wrong)
+        dpcvx.compare(*wrong)
 
 
 def test_bars_and_commas_in_cells_survive():

@@ -72,3 +72,19 @@ def test_what_is_not_wanted_is_not_shown(capsys):
         with bar:
             bar.show(2)
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_is_watched_like_a_terminal_and_its_line_is_written_over(clock, monkeypatch):
+    """The output of a cell is no terminal, and knows no escape sequences that erase."""
+    cell = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(progress.sys, "stderr", cell)
+    with progress.progress_bar(100, None) as bar:
+        for second, done in ((60, 1), (61, 99)):
+            clock[0] = float(second)
+            bar.show(done)
+    assert "\x1b" not in cell.getvalue() and cell.getvalue().count("\r") == 2
+    first, second = cell.getvalue().rstrip("\n").split("\r")[1:]
+    assert len(second) >= len(first) and "99 %" in second
+    pipe = io.StringIO()
+    monkeypatch.setattr(progress.sys, "stderr", pipe)
+    assert progress.progress_bar(100, None).stream is None  # what nobody watches stays silent

@@ -302,7 +302,7 @@ def test_what_a_task_returns_is_looked_at(threads, tmp_path, returned, words):
     def task(seed, level):
         return returned
 
-    with pytest.raises(SweepError, match="raised ValueError for level=1, seed=0: " + words):
+    with pytest.raises(SweepError, match="raised ArgumentError for level=1, seed=0: " + words):
         sweep(task, {"level": [1]}, 1, folder=tmp_path / "s")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcvx.experiments.text_table import TextTable
+from dpcvx.experiments.text_table import TextTable, window
 
 ROWS = [("name", "n"), ("a", "100"), ("long one", "2")]
 
@@ -27,3 +27,13 @@ def test_a_cell_that_is_too_long_moves_only_its_own_line():
 def test_a_row_with_another_number_of_cells_is_refused(cells):
     with pytest.raises(ValueError, match="zip"):
         TextTable("<>", (1, 1)).line(cells)
+
+
+def test_names_of_rows_are_broken_between_words_where_one_column_has_no_room_beside_them():
+    rows = [("mechanism", "claimed", "verdict"), ("smooth tree, codewords out of order", "2.000", "flagged")]
+    with window(30):
+        lines = TextTable.fitting(rows, "<><").lines(rows)
+    assert max(map(len, lines)) <= 30
+    assert lines[1].split() == ["smooth", "tree,", "2.000"]  # cells stand beside the first part of a name
+    shown = [word for line in lines for word in line.split()]
+    assert all(shown.count(word) == 2 for word in ("mechanism", "codewords", "order"))

@@ -209,6 +209,7 @@ def test_a_change_can_be_pickled_and_shown(kind):
 
 def test_a_variable_without_a_name_is_called_d_or_c():
     assert small_sum(3).declared == ("norm1(d) <= 0.01", "norm_inf(d) <= 0.004")
+    assert "variable d of shape" in small_sum(3).summary() and "variable c of shape" in rerouted(3).summary()
     assert any("c" in text and "var" not in text and "0.01" in text for text in rerouted(3).declared)
     d = cp.Variable(2, name="moved")
     assert dpcvx.Change(d, [cp.norm1(d) <= 1]).declared == ("norm1(moved) <= 1.0",)

@@ -296,6 +296,8 @@ def test_the_table_is_legible_and_says_which_bounds_are_vacuous(found):
     text = str(found)
     assert max(map(len, text.splitlines())) <= 120
     assert "vacuous" in text and "altdrift" in text
+    first = [line[0] for setting in found.settings for line in found.table(setting)[1:]]
+    assert all(used == f"{plain} used" for plain, used in zip(first[::2], first[1::2], strict=True))
     assert "The paper's noise gives up to 2 times" in found.recommendation
     words = "T = 1e6, by the proved bounds alone, beyond what was measured: privacy is free down to"
     assert words in found.recommendation and words in " ".join(text.split())

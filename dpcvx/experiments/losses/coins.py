@@ -7,6 +7,7 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.losses.extremes import check_shapes, extreme_losses, favouring, known_extremes, random_vertex
 from dpcvx.experiments.losses.sequence import Drawn, Losses, choices
 from dpcvx.sets import DecisionSet, LossSet
@@ -34,7 +35,7 @@ def gap(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, g: float | N
     if g is None:
         g = min(1.0, float(np.sqrt(np.log(max(X.size, 2)) / horizon)))
     elif not 0 <= g <= 1:
-        raise ValueError(f"g must be between 0 and 1, not {g}.")
+        raise ArgumentError(f"g must be between 0 and 1, not {g}.")
     rng = choices(seed, "gap")
     advantage = favouring(X, Y, random_vertex(X, rng))
     draw = partial(_biased, extreme_losses(Y, rng), advantage, g)
@@ -69,5 +70,5 @@ def axes(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losses:
     """
     check_shapes(X, Y)
     if Y.recognised.centered_radius(1) is None:
-        raise ValueError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")
+        raise ArgumentError(f"axes needs losses in a 1-norm ball around the origin, but the {Y.name} is not one.")
     return Drawn("axes", horizon, Y.shape, seed, partial(_toss, partial(known_extremes, Y)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.losses.extremes import LISTED, check_shapes, ends, favouring, opposite_vertex, random_vertex
 from dpcvx.experiments.losses.sequence import Listed, Losses, choices
 from dpcvx.sets import DecisionSet, LossSet
@@ -34,7 +35,7 @@ def altdrift(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, drift: 
         drift = min(int(np.ceil(3 * np.sqrt(horizon * np.log(max(X.size, 2)) / 2))), horizon // 2)
         drift += (horizon - drift) % 2  # the alternation ends where it began
     elif whole(drift, "drift", at_least=0) > horizon:
-        raise ValueError(f"drift must be at most the horizon {horizon}, not {drift}.")
+        raise ArgumentError(f"drift must be at most the horizon {horizon}, not {drift}.")
     rng = choices(seed, "altdrift")
     listed = np.stack([*ends(Y, rng), favouring(X, Y, random_vertex(X, rng))])
     return Listed("altdrift", horizon, listed, partial(_alternate_then, horizon - drift))
@@ -84,7 +85,7 @@ def rotating(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0, *, speed: 
     if speed is None:
         speed = 1 / np.sqrt(horizon)
     elif not np.isfinite(speed):
-        raise ValueError(f"speed must be a finite angle a round, not {speed}.")
+        raise ArgumentError(f"speed must be a finite angle a round, not {speed}.")
     angles = 2 * np.pi * np.arange(LISTED) / LISTED
     plane = np.column_stack([np.cos(angles), np.sin(angles)]) @ random_plane(Y, choices(seed, "rotating"))
     return Listed("rotating", horizon, Y.argmin(Y.unflatten(plane)), partial(_turned, speed / (2 * np.pi)))

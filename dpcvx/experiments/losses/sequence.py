@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcvx.arguments import whole
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.streams import stream
 
 _STRETCH_ROUNDS = 4096
@@ -37,7 +38,7 @@ class Losses(ABC):
         A round has the same loss in every block that contains it.
         """
         if not 0 <= start <= stop <= self.horizon:
-            raise ValueError(f"block({start}, {stop}) is not within the {self.horizon} rounds of {self.name}.")
+            raise ArgumentError(f"block({start}, {stop}) is not within the {self.horizon} rounds of {self.name}.")
         rows = self._rows(start, stop) if stop > start else np.empty((0, *self.shape))
         rows.flags.writeable = False
         return rows

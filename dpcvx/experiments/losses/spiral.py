@@ -3,6 +3,7 @@
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.losses.extremes import check_shapes
 from dpcvx.experiments.losses.schedules import random_plane
 from dpcvx.experiments.losses.sequence import Losses, Stretched, choices
@@ -41,7 +42,9 @@ def orthogonal(X: DecisionSet, Y: LossSet, horizon: int, seed: int = 0) -> Losse
     check_shapes(X, Y)
     radius = Y.recognised.centered_radius(2)
     if radius is None:
-        raise ValueError(f"orthogonal needs losses in a Euclidean ball around the origin, but the {Y.name} is not one.")
+        raise ArgumentError(
+            f"orthogonal needs losses in a Euclidean ball around the origin, but the {Y.name} is not one."
+        )
     if Y.size < 2:
-        raise ValueError("orthogonal needs losses of dimension at least 2, but theirs is 1.")
+        raise ArgumentError("orthogonal needs losses of dimension at least 2, but theirs is 1.")
     return Spiral(horizon, Y.unflatten(radius * random_plane(Y, choices(seed, "orthogonal"))))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcvx.arguments import whole
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.progress import progress_bar
 from dpcvx.experiments.sweep.folder import Row, Setting, SweepError, SweepFolder, described, identity
 from dpcvx.experiments.sweep.result import SweepResult
@@ -47,7 +48,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if not inspect.isfunction(self.task):
-            raise ValueError(f"task must be a function, not {self.task!r}.")
+            raise ArgumentError(f"task must be a function, not {self.task!r}.")
         object.__setattr__(self, "settings", _grid(self.settings))
         object.__setattr__(self, "seeds", _numbers(self.seeds))
         for setting in self.settings:
@@ -55,7 +56,7 @@ class Sweep:
                 inspect.signature(self.task).bind(seed=0, **setting)
             except TypeError as error:
                 name = self.task.__qualname__
-                raise ValueError(f"task {name} cannot be called with seed, {described(setting)}: {error}.") from None
+                raise ArgumentError(f"task {name} cannot be called with seed, {described(setting)}: {error}.") from None
 
     def run(
         self,
@@ -67,7 +68,7 @@ class Sweep:
     ) -> SweepResult:
         """Run what is missing in the folder; see `sweep`."""
         if scheduler is not None and workers is not None:
-            raise ValueError("workers is for this machine; a scheduler has its own.")
+            raise ArgumentError("workers is for this machine; a scheduler has its own.")
         if workers is not None:
             whole(workers, "workers")
         files = SweepFolder(Path(folder))
@@ -166,13 +167,13 @@ def _grid(settings: Any) -> tuple[Setting, ...]:
         for setting in _settings(settings)
     )
     if not grid:
-        raise ValueError("settings must hold at least one setting.")
+        raise ArgumentError("settings must hold at least one setting.")
     seen: set[str] = set()
     for setting in grid:
         if "seed" in setting:
-            raise ValueError("settings must not have the name seed; seeds are an argument of their own.")
+            raise ArgumentError("settings must not have the name seed; seeds are an argument of their own.")
         if identity(setting) in seen:
-            raise ValueError(f"settings holds {described(setting)} twice.")
+            raise ArgumentError(f"settings holds {described(setting)} twice.")
         seen.add(identity(setting))
     return grid
 
@@ -181,16 +182,16 @@ def _settings(settings: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(settings, Mapping):
         for name, values in settings.items():
             if not isinstance(name, str):
-                raise ValueError(f"settings must have texts as names, not {name!r}.")
+                raise ArgumentError(f"settings must have texts as names, not {name!r}.")
             if isinstance(values, str) or not isinstance(values, Iterable):
-                raise ValueError(f"settings must give a list of values for {name}, not {values!r}.")
+                raise ArgumentError(f"settings must give a list of values for {name}, not {values!r}.")
         yield from (dict(zip(settings, values, strict=True)) for values in product(*settings.values()))
         return
     if isinstance(settings, str) or not isinstance(settings, Iterable):
-        raise ValueError(f"settings must be a dict of lists or a list of dicts, not {settings!r}.")
+        raise ArgumentError(f"settings must be a dict of lists or a list of dicts, not {settings!r}.")
     for setting in settings:
         if not isinstance(setting, Mapping) or not all(isinstance(name, str) for name in setting):
-            raise ValueError(f"settings must be a dict of lists or a list of dicts, but it holds {setting!r}.")
+            raise ArgumentError(f"settings must be a dict of lists or a list of dicts, but it holds {setting!r}.")
         yield setting
 
 
@@ -199,7 +200,7 @@ def _numbers(seeds: Any) -> tuple[int, ...]:
         return tuple(range(whole(seeds, "seeds")))
     numbers = tuple(sorted({whole(seed, "A seed", at_least=0) for seed in seeds}))
     if not numbers:
-        raise ValueError("seeds must hold at least one seed.")
+        raise ArgumentError("seeds must hold at least one seed.")
     return numbers
 
 

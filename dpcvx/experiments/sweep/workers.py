@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import cloudpickle
 import numpy as np
 
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.sweep.folder import Row, Scalar, Setting, SweepError, described
 
 Task = Callable[..., Any]
@@ -153,7 +154,7 @@ def _connected(distributed: ModuleType, address: str) -> Any:
     place = urlsplit(address)
     try:
         if place.scheme not in ("tcp", "tls") or not place.hostname or not place.port:
-            raise ValueError("the address must look like tcp://host:8786")
+            raise ArgumentError("the address must look like tcp://host:8786")
         socket.create_connection((place.hostname, place.port), timeout=_CONNECT_SECONDS).close()
         return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except Exception as error:  # a server of another kind may send anything
@@ -176,7 +177,7 @@ def packed(task: Task) -> bytes:
         _Pickler(buffer).dump(task)
         return buffer.getvalue()
     except Exception as error:
-        raise ValueError(f"task {task.__qualname__} cannot be sent to workers: {error}.") from error
+        raise ArgumentError(f"task {task.__qualname__} cannot be sent to workers: {error}.") from error
     finally:
         for module in beside:
             cloudpickle.unregister_pickle_by_value(module)
@@ -248,11 +249,11 @@ def rows_of(returned: Any, setting: Setting, seed: int) -> list[Row]:
     """
     rows = [returned] if isinstance(returned, Mapping) else returned
     if not isinstance(rows, Sequence) or not rows or not all(isinstance(row, Mapping) and row for row in rows):
-        raise ValueError(f"a task must return a dict of names and numbers, or a list of them, not {returned!r}.")
+        raise ArgumentError(f"a task must return a dict of names and numbers, or a list of them, not {returned!r}.")
     taken = {**setting, "seed": seed}
     for name in (name for row in rows for name in row):
         if not isinstance(name, str) or name in taken:
-            raise ValueError(f"a result must have a name that is not one of the setting, not {name!r}.")
+            raise ArgumentError(f"a result must have a name that is not one of the setting, not {name!r}.")
     return [{**taken, **{name: plain(value, name) for name, value in row.items()}} for row in rows]
 
 
@@ -261,5 +262,5 @@ def plain(value: object, name: str) -> Scalar:
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) not in (bool, int, float, str, NoneType):
-        raise ValueError(f"{name} must be a number, a text, a truth value or None, not {value!r}.")
+        raise ArgumentError(f"{name} must be a number, a text, a truth value or None, not {value!r}.")
     return value  # type: ignore[return-value]  # its type was just looked at

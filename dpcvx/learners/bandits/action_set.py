@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcvx.actions import ActionFamily, Arms, PointList
 from dpcvx.arrays import Array
-from dpcvx.errors import UnsupportedConeError
+from dpcvx.errors import ArgumentError, UnsupportedConeError
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.geometry.charts import DENSE_LIMIT
 from dpcvx.sets.sizes import Sizes
@@ -55,7 +55,7 @@ def action_set(actions: Any) -> ActionSet[ActionFamily]:
     points = np.asarray(actions)
     if points.dtype.kind not in "biuf" or points.ndim != 2 or not points.size or not np.isfinite(points).all():
         came = f"an array of shape {points.shape}" if points.dtype.kind in "biuf" else repr(actions)
-        raise ValueError(
+        raise ArgumentError(
             f"actions must be a DecisionSet or a finite array (count, size), one action a row, not {came}."
         )
     points = points.astype(float)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcvx.actions import PointList
 from dpcvx.arrays import Array
-from dpcvx.errors import DpcvxError
+from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners.bandits.action_set import ActionSet, action_set
 from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
 from dpcvx.learners.bandits.adaptive_weights import RECIPES, AdaptiveWeights, exploration_of
@@ -57,7 +57,7 @@ class AdaptiveBandit(Bandit):
         replicas: int | None = None,
     ) -> None:
         if setting not in RECIPES:
-            raise ValueError(f"setting must be one of {', '.join(RECIPES)}, not {setting!r}.")
+            raise ArgumentError(f"setting must be one of {', '.join(RECIPES)}, not {setting!r}.")
         found, self._why = _listed(actions)
         self._actions = actions if found is None else found
         decision_set: Any = actions if found is None else found.decision_set

@@ -74,7 +74,7 @@ class Bandit(Player):
             raise ArgumentError(f"noise_scale must be a number of at least 0, not {noise_scale}.")
         self.sizes = sizes_of(decision_set, loss_set)
         if decision_set.bandit_refusal is not None:
-            raise ValueError(decision_set.bandit_refusal)
+            raise ArgumentError(decision_set.bandit_refusal)
         self.decision_set, self.loss_set = decision_set, loss_set
         self.horizon, self.noise_scale = whole(horizon, "horizon"), float(noise_scale)
         self.leading = () if replicas is None else (whole(replicas, "replicas"),)

@@ -1,11 +1,12 @@
 """Which bandit learner, held for how many rounds: the one with the smallest proved bound."""
 
 from contextlib import nullcontext
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
-from dpcvx.arguments import positive
+from dpcvx.arguments import needed, positive, whole
 from dpcvx.errors import ArgumentError
 from dpcvx.learners.bandits import BANDITS, AdaptiveBandit, Bandit
 from dpcvx.learners.bandits.private_bandit import PrivateBandit
@@ -14,6 +15,8 @@ from dpcvx.privacy.weakness import told_once
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.sizes import sizes_of
 from dpcvx.streams import stream
+
+_HORIZON = "the number of rounds, to which it is tuned; bandits have no horizon=None, so give the most that may come"
 
 
 def bandits(
@@ -26,7 +29,7 @@ def bandits(
     """
     sizes_of(decision_set, loss_set)  # names arguments that are no such sets
     if decision_set.bandit_refusal is not None:
-        raise ValueError(decision_set.bandit_refusal)
+        raise ArgumentError(decision_set.bandit_refusal)
     found: list[Bandit] = []
     refusals = []
     for kind in BANDITS:
@@ -41,8 +44,8 @@ def bandits(
 def private_bandit(
     decision_set: DecisionSet,
     loss_set: LossSet,
-    horizon: int,
-    epsilon: float,
+    horizon: int | EllipsisType = ...,
+    epsilon: float | None = None,
     *,
     choose: str = "bound",
     seed: int | np.random.Generator | None = None,
@@ -58,6 +61,9 @@ def private_bandit(
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `noise`, `batch`, `neighbours`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
 
+    Raises:
+        ArgumentError: where an argument is wrong or missing.
+
     Example:
         >>> import decision_sets, dpcvx
         >>> X, Y = decision_sets.simplex(3), decision_sets.loss_box(3)
@@ -69,12 +75,15 @@ def private_bandit(
     """
     if choose not in ("bound", "practice"):
         raise ArgumentError(f'choose must be "bound" or "practice", not {choose!r}.')
+    needed(horizon, "private_bandit", "a horizon", _HORIZON)
+    needed(epsilon, "private_bandit", "an epsilon", "a positive number, such as 1.0; SCRiBLe plays without privacy")
+    rounds, epsilon = whole(horizon, "horizon"), positive(epsilon, "epsilon")
     noise = None if seed is None else stream(seed, "private_bandit: noise")
     own = own_generator(seed, "private_bandit: learners")
     if choose == "practice":
-        return PrivateBandit(AdaptiveBandit(decision_set, loss_set, horizon, seed=own), epsilon, seed=noise, **options)
-    candidates, refusals = bandits(decision_set, loss_set, horizon, own)
-    with told_once(positive(epsilon, "epsilon")) if seed is None else nullcontext():
+        return PrivateBandit(AdaptiveBandit(decision_set, loss_set, rounds, seed=own), epsilon, seed=noise, **options)
+    candidates, refusals = bandits(decision_set, loss_set, rounds, own)
+    with told_once(epsilon) if seed is None else nullcontext():
         made = [PrivateBandit(learner, epsilon, seed=noise, **options) for learner in candidates]
     made.sort(key=lambda private: private.uncapped_bound)
     bounds = [f"{one.name:16s} {one.uncapped_bound:.6g}, batches of {one.batch}" for one in made]

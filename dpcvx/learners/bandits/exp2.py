@@ -17,7 +17,7 @@ import numpy as np
 from dpcvx.actions import Exploration
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
-from dpcvx.errors import DpcvxError
+from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners.bandits.action_set import ActionSet, action_set
 from dpcvx.learners.bandits.bandit import Bandit
 from dpcvx.learners.bandits.exp2_tuning import TUNINGS, Game
@@ -67,9 +67,9 @@ class Exp2(Bandit):
         self._actions = action_set(actions)
         self.family = self._actions.family
         if not isinstance(tuning, str) or tuning not in TUNINGS:
-            raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, not {tuning!r}.")
+            raise ArgumentError(f"tuning must be one of {', '.join(TUNINGS)}, not {tuning!r}.")
         if TUNINGS[tuning].arms_only and not self.family.is_arms:
-            raise ValueError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="sharp".')
+            raise ArgumentError(f'tuning="{tuning}" is for arms, the unit vectors; use tuning="sharp".')
         self.tuning, self._tuning = tuning, TUNINGS[tuning]
         super().__init__(
             self._actions.decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas

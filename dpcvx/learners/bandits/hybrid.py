@@ -46,6 +46,7 @@ from dpcvx.actions.simplices import Simplices
 from dpcvx.actions.weights import drawn
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.learners.bandits.action_set import arm_simplex
 from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.learners.bandits.entropy_and_barrier import rebalanced
@@ -102,7 +103,7 @@ class HybridBandit(Bandit):
         super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
         found = decision_set.recognised.simplices()
         if found is None:
-            raise ValueError(_no_product(decision_set))
+            raise ArgumentError(_no_product(decision_set))
         self.simplices: Simplices = found
         self._given = tuple(
             None if value is None else positive(value, name)

@@ -35,7 +35,7 @@ from dpcvx.actions import Arms
 from dpcvx.actions.weights import drawn, ones
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
+from dpcvx.errors import ArgumentError, OracleError
 from dpcvx.learners.bandits.action_set import ActionSet, arm_simplex
 from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
@@ -180,7 +180,7 @@ def _arms(given: Any) -> ActionSet[Arms]:
     if isinstance(given, DecisionSet):
         family = given.recognised.arms()
         if family is None:
-            raise ValueError(_no_simplex(given))
+            raise ArgumentError(_no_simplex(given))
         return ActionSet(given, family)
     count = whole(given, "arms", at_least=2)
     return ActionSet(arm_simplex(count), Arms(count))

@@ -11,13 +11,14 @@ of the averaged losses, with noise of scale D/(B epsilon), D the largest length.
 Vector noise is the paper's <Z, action>; it exists in simulation, for comparison, and without a bound.
 """
 
+import inspect
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dpcvx.arguments import positive, whole
+from dpcvx.arguments import kind_of, positive, whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ArgumentError, HorizonError, OracleError, ProtocolError
@@ -105,7 +106,9 @@ class PrivateBandit(Player):
     ) -> None:
         self.epsilon = positive(epsilon, "epsilon")
         if not (callable(getattr(learner, "act", None)) and callable(getattr(learner, "update", None))):
-            raise ArgumentError(f"learner must have the methods act and update; {type(learner).__name__} has not.")
+            raise ArgumentError(_no_learner(learner))
+        if inspect.isclass(learner):
+            raise ArgumentError(f"learner must be an object, not {kind_of(learner)}; make one by calling it.")
         if getattr(learner, "sees", "value") != "value":
             raise ArgumentError(_sees_losses(learner))
         if noise not in NOISES:
@@ -121,7 +124,7 @@ class PrivateBandit(Player):
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
         self.sizes = sizes_of(self.decision_set, self.loss_set)
         if self.decision_set.bandit_refusal is not None:
-            raise ValueError(self.decision_set.bandit_refusal)
+            raise ArgumentError(self.decision_set.bandit_refusal)
         self.sampler = chosen_sampler(sampler, 1)
         self._calibration = Calibration(
             self.sizes, self.epsilon, self.noise, self.relation, self.rounds_per_person, self.sampler
@@ -368,6 +371,12 @@ class PrivateBandit(Player):
         return f"PrivateBandit({self.name}, round {self.rounds} of {self.horizon})"
 
 
+def _no_learner(given: Any) -> str:
+    """What a learner needs, and what is for policies on arms."""
+    hint = "; policies on arms, with pull and update, are for PrivateArms" if hasattr(given, "pull") else ""
+    return f"learner must have the methods act and update; {type(given).__name__} has not{hint}."
+
+
 def _sees_losses(learner: Any) -> str:
     """That a learner is no bandit, and what to use instead."""
     kind = type(learner).__name__
@@ -389,7 +398,7 @@ def _needed(given: Any, learner: Any, name: str, kind: type) -> Any:
             f"needs {', '.join(f'{one}=' for one in missing)}; for arms, PrivateArms needs their number alone."
         )
     if not isinstance(value, kind) and kind is not int:
-        raise ArgumentError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}.")
+        raise ArgumentError(f"{name} must be a {kind.__name__}, not {kind_of(value)}.")
     return value
 
 

@@ -19,6 +19,8 @@ Bias. The estimate g w of the loss has the mean l + E[g r(x)]. A learner's metho
 import math
 from typing import Any
 
+from dpcvx.errors import ArgumentError
+
 
 def rounded_bound(learner: Any, bound: float, *, magnitude: float, step: float, noise: float) -> float:
     """A learner's proved bound for exact values and continuous noise, as a bound for values and noise on a grid.
@@ -36,7 +38,7 @@ def rounded_bound(learner: Any, bound: float, *, magnitude: float, step: float, 
     error = step / 2
     cost = float(learner.rounding_cost(error))
     if not cost >= 0:
-        raise ValueError(f"rounding_cost of {type(learner).__name__} must be at least 0, not {cost}.")
+        raise ArgumentError(f"rounding_cost of {type(learner).__name__} must be at least 0, not {cost}.")
     discrete = min(1.0, step / noise) if noise else 0.0
     factor = (1 + error / magnitude) ** 4 * (1 + discrete) ** 2
     return bound * factor + cost

@@ -43,6 +43,7 @@ from scipy.optimize import minimize_scalar
 
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.learners.bandits.bandit import Bandit, Progress
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.geometry.batch_newton import minimise_all
@@ -122,9 +123,9 @@ class SCRiBLe(Bandit):
     ) -> None:
         super().__init__(decision_set, loss_set, horizon, noise_scale=noise_scale, seed=seed, replicas=replicas)
         if sampling not in SAMPLING:
-            raise ValueError(f"sampling must be one of {', '.join(SAMPLING)}, not {sampling!r}.")
+            raise ArgumentError(f"sampling must be one of {', '.join(SAMPLING)}, not {sampling!r}.")
         if play not in PLAYS:
-            raise ValueError(f'play must be "points" or "vertices", not {play!r}.')
+            raise ArgumentError(f'play must be "points" or "vertices", not {play!r}.')
         self.sampling, self.baseline, self.play = sampling, bool(baseline), play
         self._given_rate = None if learning_rate is None else positive(learning_rate, "learning_rate")
         self.learning_rate = self._given_rate or self._tuned_rate()

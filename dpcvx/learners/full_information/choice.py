@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import needed
 from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
 from dpcvx.learners.full_information.lazy_weights import LazyWeights
+from dpcvx.learners.full_information.shared_sums import Horizon
 from dpcvx.privacy.counters import COUNTERS
 from dpcvx.privacy.noise import LAWS
 from dpcvx.sets import DecisionSet, LossSet
@@ -22,8 +24,8 @@ Learner = FTRL | FTPL | LazyWeights
 def private_learner(
     decision_set: DecisionSet,
     loss_set: LossSet,
-    horizon: int,
-    epsilon: float,
+    horizon: Horizon = ...,
+    epsilon: float | None = None,
     delta: float = 0.0,
     *,
     seed: int | np.random.Generator | None = None,
@@ -35,10 +37,14 @@ def private_learner(
     with few vertices.
 
     Args:
-        decision_set, loss_set, horizon: X, Y and the number of rounds.
+        decision_set, loss_set: X and Y.
+        horizon: the number of rounds, or None where it is unknown.
         epsilon, delta: the privacy of the whole sequence of actions.
         seed: an int or a NumPy Generator makes it a simulation.
         **options: `neighbours`, `rounds_per_person`, `on_violation`; see `PrivateSums`.
+
+    Raises:
+        ArgumentError: where an argument is wrong or missing, or no learner fits.
 
     Example:
         >>> import decision_sets, dpcvx
@@ -52,6 +58,9 @@ def private_learner(
     if unknown:
         raise TypeError(f"private_learner has no argument {', '.join(unknown)}; there are {', '.join(_OPTIONS)}.")
     sizes_of(decision_set, loss_set)  # names arguments that are no such sets
+    if horizon is not None:
+        needed(horizon, "private_learner", "a horizon", "the number of rounds, or horizon=None where it is unknown")
+    needed(epsilon, "private_learner", "an epsilon", "a positive number, such as 1.0; FTRL also plays without privacy")
     makers: dict[str, Callable[[Any], Learner]] = {}
     game = decision_set, loss_set, horizon, epsilon, delta
     for law in (law for law in LAWS.values() if law.accepts(delta)):

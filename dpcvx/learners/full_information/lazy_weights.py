@@ -20,7 +20,7 @@ from dpcvx.actions.listed import Listed
 from dpcvx.arguments import positive, share, whole
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
-from dpcvx.errors import HorizonError, ProtocolError
+from dpcvx.errors import ArgumentError, HorizonError, ProtocolError
 from dpcvx.learners.bandits.action_set import action_set
 from dpcvx.learners.full_information.lazy_costs import Costs, FamilyCosts, ListedCosts, SecureDraws
 from dpcvx.learners.full_information.lazy_reach import choice_grounds, clipped_values, cost_grid, own_distances
@@ -97,9 +97,9 @@ class LazyWeights(Player):
         replicas: int | None = None,
     ) -> None:
         if horizon is None:
-            raise ValueError("LazyWeights needs a horizon: how rarely it redraws follows from the number of rounds.")
+            raise ArgumentError("LazyWeights needs a horizon: how rarely it redraws follows from the number of rounds.")
         if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         self.horizon, self.epsilon = whole(horizon, "horizon"), positive(epsilon, "epsilon")
         self.delta = share(delta, "delta")
         self.rounds_per_person = whole(rounds_per_person, "rounds_per_person")
@@ -113,7 +113,7 @@ class LazyWeights(Player):
         self._rng = own_generator(seed, "LazyWeights: own draws")
         family = action_set(decision_set).family
         if self._noise is None and not isinstance(family, Listed):
-            raise ValueError(
+            raise ArgumentError(
                 f"LazyWeights draws exactly from lists of actions only, and the {decision_set.name} has about "
                 f"e^{family.log_count:.3g} of them. Give a seed for a simulation, or use FTRL or FTPL."
             )

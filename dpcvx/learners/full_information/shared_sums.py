@@ -12,6 +12,7 @@ certificate of the sums holds for all of them together.
 from types import EllipsisType
 from typing import Any, NamedTuple
 
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.running_sums import RunningSums
 from dpcvx.sets import LossSet
 
@@ -44,12 +45,12 @@ def check_shared(
         ValueError: where they are no sums, or something contradicts them.
     """
     if not isinstance(sums, RunningSums):
-        raise ValueError(f"sums must be a PrivateSums or an ExactSums, not a {type(sums).__name__}.")
+        raise ArgumentError(f"sums must be a PrivateSums or an ExactSums, not a {type(sums).__name__}.")
     if loss_set is not None and loss_set is not sums.loss_set:
         if not isinstance(loss_set, LossSet):
-            raise ValueError(f"loss_set must be a LossSet, not a {type(loss_set).__name__}.")
+            raise ArgumentError(f"loss_set must be a LossSet, not a {type(loss_set).__name__}.")
         if loss_set.shape != sums.loss_set.shape or loss_set.fingerprint != sums.loss_set.fingerprint:
-            raise ValueError(
+            raise ArgumentError(
                 f"The sums are of losses from {sums.loss_set.name} of shape {sums.loss_set.shape}, not from this "
                 f"{loss_set.name} of shape {loss_set.shape}; leave loss_set out, or make other sums."
             )
@@ -57,7 +58,7 @@ def check_shared(
     leading = sums.leading[0] if sums.leading else None
     _same("replicas", leading if replicas is None else replicas, leading)
     if seeded and sums.secure:
-        raise ValueError("The sums draw secure noise, and a seed is for simulations; leave seed out.")
+        raise ArgumentError("The sums draw secure noise, and a seed is for simulations; leave seed out.")
     known = {**sums.settings, "on_violation": sums.clipping.on_violation}
     for name, value in given.items():
         said = value is not None and not (name == "delta" and value == 0)
@@ -68,6 +69,6 @@ def check_shared(
 
 def _same(name: str, given: Any, of_the_sums: Any) -> None:
     if given is not of_the_sums and given != of_the_sums:
-        raise ValueError(
+        raise ArgumentError(
             f"{name} = {given!r} contradicts the sums, which have {name} = {of_the_sums!r}; leave {name} out."
         )

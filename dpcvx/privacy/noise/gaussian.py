@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy import samplers
 from dpcvx.privacy.gaussian_calibration import gaussian_epsilon, zcdp_epsilon, zcdp_rho
 from dpcvx.privacy.noise.law import Law, Price, Spent, rounded_up
@@ -29,7 +30,7 @@ class Gaussian(Law):
     @classmethod
     def check_delta(cls, delta: float) -> None:
         if not cls.accepts(delta):
-            raise ValueError("Gaussian noise needs delta > 0.")
+            raise ArgumentError("Gaussian noise needs delta > 0.")
 
     @classmethod
     def rho(cls, epsilon: float, delta: float) -> float | None:

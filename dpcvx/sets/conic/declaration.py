@@ -7,6 +7,7 @@ from typing import Any
 import cvxpy as cp
 from cvxpy.reductions.eval_params import EvalParams
 
+from dpcvx.arguments import kind_of
 from dpcvx.errors import DeclarationError
 from dpcvx.sets.conic.constraint_words import constraint_in_words
 
@@ -70,18 +71,21 @@ def declare(variable: Any, constraints: Iterable[Any]) -> Declaration:
 
     Raises `DeclarationError` with a sentence that names the constraint at fault.
     """
-    if isinstance(variable, cp.Problem):
+    if isinstance(variable, cp.Problem) or isinstance(constraints, cp.Problem):
         raise DeclarationError(
             "A set is declared by a cvxpy Variable and a list of constraints, not by a Problem: "
             "give its variable and problem.constraints."
         )
     if not isinstance(variable, cp.Variable):
-        raise DeclarationError(f"The first argument must be a cvxpy Variable, not {type(variable).__name__}.")
+        raise DeclarationError(
+            f"The first argument must be a cvxpy Variable, not {kind_of(variable)}; constraints come second, in a list."
+        )
     _check_variable(variable, f"The variable {variable.name()}")
     if variable.size == 0:
         raise DeclarationError(f"The variable {variable.name()} has no entries: its shape is {variable.shape}.")
     if isinstance(constraints, cp.Constraint) or not isinstance(constraints, Iterable):
-        raise DeclarationError("The constraints must be a list; put the one constraint in brackets.")
+        one = "; put the one constraint in brackets" if isinstance(constraints, cp.Constraint) else ""
+        raise DeclarationError(f"The constraints must be a list, not {kind_of(constraints)}{one}.")
     written = list(constraints)
     for position, constraint in enumerate(written):
         _check_constraint(constraint, position)

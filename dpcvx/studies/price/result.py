@@ -147,7 +147,7 @@ class PriceOfPrivacy:
                 gives = (f"{other.given_epsilon:.3g}",) if self.beside == PAPER else ()
                 lines.append((*_line(alone[row.horizon], row), _measured(other), _bound(other), *gives))
                 used = _line(alone[row.horizon], practice[row.horizon, row.epsilon])
-                lines.append((_USED, *used[1:], *[""] * (len(lines[0]) - len(used))))
+                lines.append((f"{used[0]} {_USED}", *used[1:], *[""] * (len(lines[0]) - len(used))))
         return lines
 
     def learners(self, setting: str) -> str:
@@ -171,7 +171,7 @@ class PriceOfPrivacy:
     def __str__(self) -> str:
         blocks = [self._title()]
         for setting in self.settings:
-            lines = self.table(setting)
+            lines = [(name.split()[-1], *cells) for name, *cells in self.table(setting)]  # its T stands above "used"
             text = TextTable.fitting(lines, ">" * len(lines[0])).lines(lines)
             blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
         told = "\n".join(_wrapped(line) for line in self.recommendation.splitlines())

@@ -122,6 +122,8 @@ def _drawn(network: Network, days: int, rng: np.random.Generator) -> Days:
     times = np.where(rng.random((days, size)) < _INCIDENT, _SLOWER * times, times)
     lacking = [name for name in ("trips", "capacity", "b", "power") if getattr(network, name) is None]
     why = f"the network has no {', '.join(lacking)}" if lacking else "no link of the network slows down under traffic"
+    if lacking == ["trips"]:
+        why += "; a file of them comes by --trips"
     return Days(
         np.asarray(network.times * (1 + delay)),
         times,

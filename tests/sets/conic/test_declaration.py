@@ -15,7 +15,7 @@ def _x(**attributes):
 
 
 REFUSED = {
-    "no variable": (lambda: (cp.Parameter(2), []), "must be a cvxpy Variable, not Parameter"),
+    "no variable": (lambda: (cp.Parameter(2), []), "must be a cvxpy Variable, not a Parameter"),
     "no entries": (lambda: (cp.Variable(0, name="x"), [cp.Variable() >= 0]), r"x has no entries: its shape is \(0,\)"),
     "integer": (lambda: (_x(integer=True), []), "x is declared with integer=True: an integer variable"),
     "boolean": (lambda: (_x(boolean=True), []), r"bounds=\[0, 1\] for its convex hull"),
