@@ -99,6 +99,7 @@ def _as_float(number: Any) -> float:
         value = float(number)
     return math.copysign(_LARGEST, value) if math.isinf(value) and np.isfinite(number) else value
 
+
 def sums_by_column(values: Array, column: Array, width: int) -> Array:
     """Sums of values by column, on leading batch axes."""
     if values.ndim == 1:

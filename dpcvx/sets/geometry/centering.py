@@ -63,10 +63,15 @@ def find_center(
         v = deepest.v
         if not deepest.is_strict:
             smaller = _reduced(deepest, names, notes)  # raises where the set is empty
+            inner = None if smaller is not None else inner_point(conic, v)
+            if inner is not None and not (inner.reached and holds_strictly(conic, inner.v)):
+                smaller, inner = _in_face(conic, inner.v, inner.dual, names, notes), None
             if smaller is not None:
                 conic = presolve(smaller, names)
                 continue
-            v = _inner(deepest, names)
+            if inner is None:
+                raise _gave_up(deepest, names)
+            v = inner.v
         weighed = weigh_coinciding(conic, v, factorisation)
         if weighed is None:
             conic = fold_on_hull(conic, v)
@@ -96,31 +101,35 @@ def _reduced(deepest: Deepest, names: Sequence[str], notes: list[str]) -> ConicS
 
     What it rests on is added to the notes: constraints that touch may leave a gap of 1e-12 of their size.
     """
-    conic = deepest.conic
-    if not conic.is_polyhedral:
-        face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names)
-        if face is not None:
-            words = describe(face.sources, names)
-            notes.append(f"{words} leave no interior; reduced to a face of their cones, gap {abs(face.gap):.1e}.")
-            return face.conic
+    conic, dual = deepest.conic, deepest.dual[len(deepest.conic.e) :]
+    face = None if conic.is_polyhedral else _in_face(conic, deepest.v, dual, names, notes)
+    if face is not None:
+        return face
     flat = implicit_equalities(conic)
     if len(flat):
         return tighten_rows(conic, flat)
-    face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names) if conic.is_polyhedral else None
-    return None if face is None else face.conic
+    return _in_face(conic, deepest.v, dual, names, notes) if conic.is_polyhedral else None
 
 
-def _inner(deepest: Deepest, names: Sequence[str]) -> Array:
-    """A strict point by our own method where the solver found none, or the sentence that both gave up."""
-    v = inner_point(deepest.conic, deepest.v)
-    if v is None or not holds_strictly(deepest.conic, v):
-        raise DegenerateSetError(
-            f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
-            f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
-            "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path of "
-            "barriers. State the equality that they imply, or widen them."
-        )
-    return v
+def _in_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str], notes: list[str]) -> ConicSet | None:
+    """The same points in the face of the cones that a dual exposes, if it proves that; raises where it proves more."""
+    face = reduce_to_face(conic, v, dual, names)
+    if face is None:
+        return None
+    if not conic.is_polyhedral:
+        words = describe(face.sources, names)
+        notes.append(f"{words} leave no interior; reduced to a face of their cones, gap {abs(face.gap):.1e}.")
+    return face.conic
+
+
+def _gave_up(deepest: Deepest, names: Sequence[str]) -> DegenerateSetError:
+    """The sentence that neither a point nor a proof was found."""
+    return DegenerateSetError(
+        f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
+        f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
+        "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path of "
+        "barriers. State the equality that they imply, or widen them."
+    )
 
 
 def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | None:
