@@ -22,7 +22,7 @@ from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
 from dpcvx.sets.geometry.newton import minimise
-from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, phase_one
+from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, on_equalities, phase_one
 from dpcvx.sets.geometry.rays import refuse_rays, without_rays
 
 _RUNAWAYS = 20  # times that auxiliary variables may be found to run off to infinity
@@ -60,11 +60,13 @@ def find_center(
     notes: list[str] = []
     while runaways < _RUNAWAYS:
         deepest = phase_one(conic, names)
+        if deepest.is_far and not deepest.is_strict:
+            deepest = _nearer(deepest, names)
         v = deepest.v
         if not deepest.is_strict:
             smaller = _reduced(deepest, names, notes)  # raises where the set is empty
             inner = None if smaller is not None else inner_point(conic, v)
-            if inner is not None and not (inner.reached and holds_strictly(conic, inner.v)):
+            if inner is not None and not (inner.short < 0 and holds_strictly(conic, inner.v)):
                 smaller, inner = _in_face(conic, inner.v, inner.dual, names, notes), None
             if smaller is not None:
                 conic = presolve(smaller, names)
@@ -94,6 +96,15 @@ def find_center(
         conic = smaller
         runaways += 1
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
+
+
+def _nearer(deepest: Deepest, names: Sequence[str]) -> Deepest:
+    """A point about as deep from a path that starts at the origin: so far out rounding hides slacks of size 1."""
+    conic = deepest.conic
+    end = inner_point(conic, on_equalities(conic, np.zeros(conic.columns), names))
+    if end is None or end.short > FLAT:
+        return deepest
+    return Deepest(conic, end.v, deepest.status, -end.short, np.append(np.zeros(len(conic.e)), end.dual))
 
 
 def _reduced(deepest: Deepest, names: Sequence[str], notes: list[str]) -> ConicSet | None:

@@ -29,7 +29,7 @@ from dpcvx.sets.conic.rows import describe, keep_rows
 from dpcvx.sets.geometry.certificates import certify, multipliers
 from dpcvx.sets.geometry.hull import Hull
 from dpcvx.sets.geometry.normals import assembled, refined
-from dpcvx.sets.geometry.phase_one import TOUCHING
+from dpcvx.sets.geometry.phase_one import FLAT, TOUCHING
 from dpcvx.sets.sparse_rows import row_sizes
 
 _RESIDUAL = 1e-13  # of a normal of length 1
@@ -86,7 +86,8 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
             raise _empty(conic, found.z, names)
         if abs(gap) <= touching and _is_near(hull, found.faces):
             proof = certify(conic, found.z, _ROUND * reach)
-            if abs(proof.level) + proof.slip <= _TOUCHING * touching:
+            most = FLAT * max(1.0, float(np.abs(conic.b).max()))  # however far out v is
+            if abs(proof.level) + proof.slip <= min(_TOUCHING * touching, most):
                 return _in_faces(conic, found.faces, v, abs(proof.level) + proof.slip, names)
     return None
 

@@ -29,12 +29,12 @@ class PathEnd:
 
     Attributes:
         v: a point on the equalities with slack in the cones, or nearly so.
-        reached: whether r < 0 there; whether it is strictly inside beyond rounding is the caller's to judge.
+        short: r there; where it is below 0, v is strictly inside, though perhaps by no more than rounding.
         dual: of the rows of the set, equalities without.
     """
 
     v: Array
-    reached: bool
+    short: float
     dual: Array
 
 
@@ -74,7 +74,7 @@ def _pushed(enlarged: ConicSet, chart: DenseChart, m: int) -> PathEnd:
     """Along the central path of strength r + F until r < 0, or until it is settled that r stays above 0.
 
     On the path r is at most nu / strength above its least value. Duals are best in the middle of it: early on the far
-    box has a share in them, and later rounding.
+    box and the barrier have a share in them, later rounding has.
 
     Args:
         enlarged: the set with r as its last coordinate.
@@ -85,24 +85,24 @@ def _pushed(enlarged: ConicSet, chart: DenseChart, m: int) -> PathEnd:
     directions = enlarged.A[:m, :-1] @ chart.W[:-1]
     directions /= np.maximum(np.linalg.norm(directions, axis=0), np.finfo(float).tiny)
     z = np.zeros(chart.size)
-    least, best, reached = np.inf, np.zeros(m), False
-    v = chart.v0
+    least, best, end = np.inf, np.zeros(m), chart.v0
     for strength in _STRENGTHS:
         found = minimise(chart, strength * covector, z, tolerance=1e-3)
         if not np.isfinite(found.z).all() or found.decrement > 1:
             break
         z = found.z
         lifted = chart.lifted(z)
-        if reached and lifted[-1] >= 0:
+        if end[-1] < 0 <= lifted[-1]:
             continue
-        v, reached = lifted, bool(lifted[-1] < 0)
+        end = lifted
         dual = _dual(enlarged, chart, found, strength * covector)[:m]
-        left = float(np.abs(dual @ directions).max(initial=0.0) / np.abs(dual).max(initial=np.finfo(float).tiny))
-        if left < least:
-            least, best = left, dual
+        changing = float(np.abs(dual @ directions).max(initial=0.0) / np.abs(dual).max(initial=np.finfo(float).tiny))
+        off = changing + abs(float(lifted[-1]))
+        if off < least:
+            least, best = off, dual
         if lifted[-1] < -1 / strength or lifted[-1] > _SETTLED * enlarged.cones.nu / strength:
             break
-    return PathEnd(v[:-1], reached, best)
+    return PathEnd(end[:-1], float(end[-1]), best)
 
 
 def _dual(enlarged: ConicSet, chart: DenseChart, found: Minimum, covector: Array) -> Array:
