@@ -237,3 +237,18 @@ def test_entropy_formulas_beat_every_other_point(recognised):
         others = X.flatten(X.argmin(rng.standard_normal((50, *X.shape))))
         mixed = others + rng.random((50, 1)) * (best - others)
         assert all(value(best) <= value(x) + 1e-9 for x in mixed)
+
+
+def test_projections_onto_long_ellipsoids_keep_the_long_axes():
+    """|x/S| <= 1 and a point that is outside along the shortest axis alone: the others hardly move."""
+    lengths = np.array([1e5, 1.0, 1e-5])
+    x = _vector()
+    X = DecisionSet(x, [cp.norm2(cp.multiply(1 / lengths, x)) <= 1])
+    assert isinstance(X.recognised, Ellipsoid)
+    for share in ([0.5, 0.0, 3.0], [0.5, 0.5, -3.0], [-0.2, 0.7, 1e3], [0.99, 0.0, 0.2]):
+        p = lengths * share
+        found = X.project(p)
+        room = np.sqrt(1 - share[0] ** 2 - share[1] ** 2)
+        least = 1e-5 * (abs(share[2]) - room)
+        assert np.linalg.norm(found - p) <= least * (1 + 1e-9) + 1e-15 * np.abs(p).max()
+        assert np.linalg.norm(found / lengths) <= 1 + 1e-12
