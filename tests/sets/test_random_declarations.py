@@ -46,6 +46,7 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     1510: "two faces in units from 1e-3 to 1e6 were refused: no proof that they are flat",
     3610: "a vanishing huber and a tangent of a power were refused: no proof that they are flat",
     4186: "an unbounded set was called empty, by a point so far out that its slacks were rounding",
+    5428: "projected a tenth of its size too far in units from 1e-5 to 1e4, a capped simplex",
     114: "was empty in units from 1e-5 to 30, and refused without a proof of that",
 }
 

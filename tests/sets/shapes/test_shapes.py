@@ -252,3 +252,17 @@ def test_projections_onto_long_ellipsoids_keep_the_long_axes():
         least = 1e-5 * (abs(share[2]) - room)
         assert np.linalg.norm(found - p) <= least * (1 + 1e-9) + 1e-15 * np.abs(p).max()
         assert np.linalg.norm(found / lengths) <= 1 + 1e-12
+
+
+def test_projections_onto_capped_simplices_leave_entries_alone_that_count_most():
+    """One entry in units 1e9 times larger than the others', which make up for the equality at no cost."""
+    units = np.array([1e-5, 1e4, 2e-5, 3e-5])
+    x = _vector(4)
+    z = cp.multiply(1 / units, x)
+    X = DecisionSet(x, [cp.norm_inf(z) <= 1, np.array([1.0, -0.1, 0.7, -0.8]) @ z == 0])
+    assert "capped simplex" in X.summary()
+    rng = np.random.default_rng(0)
+    for p in rng.uniform(-3, 3, (50, 4)) * [1, 0.3, 1, 1]:
+        found = X.project(units * p) / units
+        assert abs(found[1] - p[1]) <= 1e-8
+        assert np.abs(found).max() <= 1 + 1e-12
