@@ -71,10 +71,10 @@ def refined(cones: Product, hull: Hull, z: Array, blur: float, far: float) -> No
 
 def _stepped(cones: Product, hull: Hull, normal: Normal, blur: float, start: Array, far: float) -> Normal | None:
     """The normal one Newton step ahead; None where no step brings it closer to the equations."""
-    off = _off(hull, normal)
+    off = distance_off(hull, normal)
     for along, ahead in _newton_steps(cones, hull, normal, blur):
         found = _exposed(cones, normal.z + along, blur, normal.slack + ahead)
-        if found is not None and float(np.linalg.norm(found.z - start)) <= far and _off(hull, found) < off:
+        if found is not None and float(np.linalg.norm(found.z - start)) <= far and distance_off(hull, found) < off:
             return found
     return None
 
@@ -86,7 +86,7 @@ def _exposed(cones: Product, z: Array, blur: float, slack: Array) -> Normal | No
     return None if not length > 0.1 else Normal(normal / length, faces, slack)
 
 
-def _off(hull: Hull, normal: Normal) -> float:
+def distance_off(hull: Hull, normal: Normal) -> float:
     """By how much the two equations are violated."""
     across = [_across(face) @ normal.slack[rows] / _size(hull, rows) for rows, face in normal.faces]
     return hull.residual(normal.z) + float(np.linalg.norm(np.concatenate(across)))
