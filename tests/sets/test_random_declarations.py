@@ -47,6 +47,7 @@ FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     3610: "a vanishing huber and a tangent of a power were refused: no proof that they are flat",
     4186: "an unbounded set was called empty, by a point so far out that its slacks were rounding",
     5428: "projected a tenth of its size too far in units from 1e-5 to 1e4, a capped simplex",
+    7279: "noise in a normal was taken for a face that is smaller by one dimension",
     114: "was empty in units from 1e-5 to 30, and refused without a proof of that",
 }
 

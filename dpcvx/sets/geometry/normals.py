@@ -151,10 +151,11 @@ def _turned(cone: Cone, z: Array, slack: Array, tangent: Array, blur: float) -> 
 
 def _simplest(cones: Product, hull: Hull, normal: Normal, blur: float) -> Normal | None:
     """The normal without its small entries, if it then proves as much: a larger face, or that there is no point."""
+    least = max(4e-16, hull.residual(normal.z))
     for small in _NOISE:
         z = np.where(np.abs(normal.z) > small * np.abs(normal.z).max(), normal.z, 0.0)
         found = _exposed(cones, z, blur, normal.slack)
-        if found is None or not len(found.faces) or hull.residual(found.z) > 4e-16:
+        if found is None or not len(found.faces) or hull.residual(found.z) > least:
             continue
         gap, touching = hull.gap(found.z)
         if gap <= touching:
