@@ -32,8 +32,10 @@ class CenteredForm:
         self.x0 = chart.x0
         self.size = float(np.sqrt(self.P.multiply(self.P).sum(axis=0).max()))  # of the set, in the units of x
 
-    def _along(self, w: Array) -> Array:
-        """The part of w along which no equality changes."""
+    def along(self, w: Array) -> Array:
+        """The part of a direction, or of a covector, along which no equality changes."""
+        if not self.E.shape[0]:
+            return w
         if self.E.shape[0] * self.E.shape[1] > DENSE_ROWS and count_products(self.E) <= MOST_PRODUCTS:
             return self._equalities.tangential(w)
         return np.asarray(w - self._normals @ (self._normals.T @ w))
@@ -54,8 +56,7 @@ class CenteredForm:
 
     def pulled(self, w: Array) -> tuple[Array, float]:
         """`inside`, and the share of the way to the center that it took."""
-        if self.E.shape[0]:
-            w = self._along(w)
+        w = self.along(w)
         step = -(self.A @ w)
         share = 0.0
         if not self.holds(step):

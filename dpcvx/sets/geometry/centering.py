@@ -22,7 +22,7 @@ from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
 from dpcvx.sets.geometry.newton import minimise
-from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, phase_one
+from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, on_equalities, phase_one
 from dpcvx.sets.geometry.rays import refuse_rays, without_rays
 
 _RUNAWAYS = 20  # times that auxiliary variables may be found to run off to infinity
@@ -60,13 +60,20 @@ def find_center(
     notes: list[str] = []
     while runaways < _RUNAWAYS:
         deepest = phase_one(conic, names)
+        if deepest.is_far and not deepest.is_strict:
+            deepest = _nearer(deepest, names)
         v = deepest.v
         if not deepest.is_strict:
             smaller = _reduced(deepest, names, notes)  # raises where the set is empty
+            inner = None if smaller is not None else inner_point(conic, v)
+            if inner is not None and not (inner.short < 0 and holds_strictly(conic, inner.v)):
+                smaller, inner = _in_face(conic, inner.v, inner.dual, names, notes), None
             if smaller is not None:
                 conic = presolve(smaller, names)
                 continue
-            v = _inner(deepest, names)
+            if inner is None:
+                raise _gave_up(deepest, names)
+            v = inner.v
         weighed = weigh_coinciding(conic, v, factorisation)
         if weighed is None:
             conic = fold_on_hull(conic, v)
@@ -91,36 +98,49 @@ def find_center(
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
 
 
+def _nearer(deepest: Deepest, names: Sequence[str]) -> Deepest:
+    """A point about as deep from a path that starts at the origin: so far out rounding hides slacks of size 1."""
+    conic = deepest.conic
+    end = inner_point(conic, on_equalities(conic, np.zeros(conic.columns), names))
+    if end is None or end.short > FLAT:
+        return deepest
+    return Deepest(conic, end.v, deepest.status, -end.short, np.append(np.zeros(len(conic.e)), end.dual))
+
+
 def _reduced(deepest: Deepest, names: Sequence[str], notes: list[str]) -> ConicSet | None:
     """The same points in a face of the cones; None where no face was found that can be proved to hold them.
 
     What it rests on is added to the notes: constraints that touch may leave a gap of 1e-12 of their size.
     """
-    conic = deepest.conic
-    if not conic.is_polyhedral:
-        face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names)
-        if face is not None:
-            words = describe(face.sources, names)
-            notes.append(f"{words} leave no interior; reduced to a face of their cones, gap {abs(face.gap):.1e}.")
-            return face.conic
+    conic, dual = deepest.conic, deepest.dual[len(deepest.conic.e) :]
+    face = None if conic.is_polyhedral else _in_face(conic, deepest.v, dual, names, notes)
+    if face is not None:
+        return face
     flat = implicit_equalities(conic)
     if len(flat):
         return tighten_rows(conic, flat)
-    face = reduce_to_face(conic, deepest.v, deepest.dual[len(conic.e) :], names) if conic.is_polyhedral else None
-    return None if face is None else face.conic
+    return _in_face(conic, deepest.v, dual, names, notes) if conic.is_polyhedral else None
 
 
-def _inner(deepest: Deepest, names: Sequence[str]) -> Array:
-    """A strict point by our own method where the solver found none, or the sentence that both gave up."""
-    v = inner_point(deepest.conic, deepest.v)
-    if v is None or not holds_strictly(deepest.conic, v):
-        raise DegenerateSetError(
-            f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
-            f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
-            "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path of "
-            "barriers. State the equality that they imply, or widen them."
-        )
-    return v
+def _in_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str], notes: list[str]) -> ConicSet | None:
+    """The same points in the face of the cones that a dual exposes, if it proves that; raises where it proves more."""
+    face = reduce_to_face(conic, v, dual, names)
+    if face is None:
+        return None
+    if not conic.is_polyhedral:
+        words = describe(face.sources, names)
+        notes.append(f"{words} leave no interior; reduced to a face of their cones, gap {abs(face.gap):.1e}.")
+    return face.conic
+
+
+def _gave_up(deepest: Deepest, names: Sequence[str]) -> DegenerateSetError:
+    """The sentence that neither a point nor a proof was found."""
+    return DegenerateSetError(
+        f"No interior point was found, and no proof that there is none: {deepest.blame(names)} leave a slack of "
+        f"{deepest.room:.1e} of the set's size. Tried: the largest least slack by Clarabel ({deepest.status}), "
+        "equalities that the constraints imply, faces of the cones that its dual exposes, and our own path of "
+        "barriers. State the equality that they imply, or widen them."
+    )
 
 
 def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | None:

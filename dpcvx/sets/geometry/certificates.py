@@ -19,7 +19,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 
 _SPLIT = 2.0**27 + 1
-_INSIDE = 4e-15  # part of its size by which a normal is moved into the dual cone
+_INSIDE = 4e-15  # part of its size by which a normal is moved into the dual cone, block by block
 _OUTWARD = 1 + 1e-12  # for sums of nonnegative numbers
 
 
@@ -38,9 +38,9 @@ class Certificate:
 
 def certify(conic: ConicSet, z: Array, reach: float) -> Certificate:
     """What z proves about points with |v_j| <= reach; an infinite slip where it is not in the dual cone."""
-    moved = _INSIDE * float(np.abs(z).max())
-    inside = conic.cones.identity()
-    if not conic.cones.dual_interior(z + moved * inside):
+    moved = _INSIDE * conic.cones.largest(z) * conic.cones.identity()
+    active = conic.cones.largest(z) > 0
+    if not conic.cones.dual_interior(np.where(active, z + moved, conic.cones.identity())):
         return Certificate(0.0, math.inf)
     weights = np.concatenate([z, multipliers(conic, z)])
     rows = sparse.csc_array(sparse.vstack([conic.A, conic.E]))
@@ -48,9 +48,8 @@ def certify(conic: ConicSet, z: Array, reach: float) -> Certificate:
         abs(exact_dot(rows.data[a:b], weights[rows.indices[a:b]]))
         for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     )
-    active = conic.cones.largest(z) > 0
     slack = (np.abs(conic.b) + reach * np.asarray(abs(conic.A).sum(axis=1)).ravel())[active]
-    rounding = moved * float(np.abs(inside[active]) @ slack)
+    rounding = float(np.abs(moved[active]) @ slack)
     level = exact_dot(np.concatenate([conic.b, conic.e]), weights)
     return Certificate(level, _OUTWARD * (reach * left + rounding + 1e-15 * abs(level)))
 

@@ -13,7 +13,7 @@ turn onto the two equations above and onto the normals that expose faces of the 
 to rounding. Where it does not, fewer parts of it are taken to be nonzero; where none are left, nothing is proved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,14 +28,17 @@ from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.rows import describe, keep_rows
 from dpcvx.sets.geometry.certificates import certify, multipliers
 from dpcvx.sets.geometry.hull import Hull
-from dpcvx.sets.geometry.normals import assembled, refined
-from dpcvx.sets.geometry.phase_one import TOUCHING
+from dpcvx.sets.geometry.normals import assembled, distance_off, refined
+from dpcvx.sets.geometry.phase_one import FLAT, TOUCHING
 from dpcvx.sets.sparse_rows import row_sizes
 
 _RESIDUAL = 1e-13  # of a normal of length 1
 _BLURS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)  # what may count as zero in a normal that a solver gave
 _RANK = 1e-11  # relative size below which a direction counts as zero
 _DEPENDENT = 1e-8  # part of an equality of a face, beyond the others, below which they imply it
+_BALANCED = 1e-12  # what counts as zero in a normal once slacks are of one size
+_SEEN = 1e-7  # share of the largest entry of a block that a solver surely tells from zero
+_SOLVED = 1e-11  # what the equations of a normal and its face may miss where entries are in units far apart
 _APART = 1e-3  # what the equalities of a face may miss each other by
 _NEAR = 0.03  # share of its size by which the slack of the solver's point may be off the face
 _ROUND = 16.0  # how far out, in sizes of the set, a proof that it is in a face holds
@@ -74,21 +77,85 @@ def reduce_to_face(conic: ConicSet, v: Array, dual: Array, names: Sequence[str])
         return _in_faces(conic, conic.cones.exposed(normal, 1e-6), v, 0.0, names)
     if not np.isfinite(dual).all() or not dual.any():
         return None
-    z = dual / np.abs(dual).max()
-    _refuse_empty(conic, hull, z, names)
+    _refuse_empty(conic, hull, dual / np.abs(dual).max(), names)
+    ones = np.ones(len(conic.b))
+    factors = _balanced(conic, hull, v)
+    if factors is None:
+        return _exposed_face(conic, hull, dual, ones, names)
+    even = replace(conic, A=sparse.csr_array(sparse.diags_array(factors) @ conic.A), b=factors * conic.b)
+    evenly = Hull(even, v)
+
+    def is_near(z: Array) -> bool:
+        """Whether slacks near v are close to the face of a normal in the eyes of small entries too."""
+        return _is_near(evenly, even.cones.exposed(z / factors / np.abs(z / factors).max(), _BALANCED))
+
+    found = _exposed_face(conic, hull, dual, factors, names, evenly)
+    return found or _exposed_face(conic, hull, dual, ones, names, admitted=is_near)
+
+
+def _balanced(conic: ConicSet, hull: Hull, v: Array) -> Array | None:
+    """Factors of the rows under which slacks near v have size 1, also inside of blocks; None where all are of one size.
+
+    Seen from the largest entries of a matrix, small ones in units of their own look like touching. Those that the
+    equalities do not fix are known up to what a solver leaves of zeros.
+    """
+    sizes = np.maximum(np.abs(conic.b), abs(conic.A) @ np.abs(v))
+    moves = np.abs(hull.G).max(axis=1, initial=0.0) > 0
+    sizes = np.where(moves, np.maximum(sizes, _SEEN * conic.cones.largest(sizes)), sizes)
+    factors = conic.cones.balanced(sizes)
+    return None if np.array_equal(factors, conic.cones.largest(factors)) else factors
+
+
+def _exposed_face(
+    conic: ConicSet,
+    hull: Hull,
+    dual: Array,
+    factors: Array,
+    names: Sequence[str],
+    evenly: Hull | None = None,
+    admitted: Callable[[Array], bool] = lambda z: True,
+) -> Reduction | None:
+    """The set in the face that a normal near the dual exposes, where the normal proves it and is admitted.
+
+    Args:
+        conic, hull: the set, in whose own rows proofs are made: there rounding is least.
+        dual: a normal as a solver gives it.
+        factors, evenly: the factors of the rows with which it is refined, and the hull of the set in these.
+        names: the user's constraints in words.
+        admitted: what more a normal must satisfy.
+    """
+    seen = hull if evenly is None else evenly
+    z = dual / factors
+    z /= np.abs(z).max()
+    reach = max(1.0, float(np.abs(hull.v).max(initial=0.0)))
+    most = FLAT * max(1.0, float(np.abs(conic.b).max()))  # of a gap, however far out v is
     for blur in _BLURS:
-        found = refined(conic.cones, hull, z, blur, 1e-4 + 3 * blur * np.sqrt(len(z)))
-        if found is None or hull.residual(found.z) > _RESIDUAL:
+        found = refined(conic.cones, seen, z, blur, 1e-4 + 3 * blur * np.sqrt(len(z)))
+        if found is None or seen.residual(found.z) > _RESIDUAL:
             continue
-        gap, touching = hull.gap(found.z)
-        reach = max(1.0, float(np.abs(v).max(initial=0.0)))
-        if gap < -touching and certify(conic, found.z, _PROVED * reach).proves_empty:
-            raise _empty(conic, found.z, names)
-        if abs(gap) <= touching and _is_near(hull, found.faces):
-            proof = certify(conic, found.z, _ROUND * reach)
-            if abs(proof.level) + proof.slip <= _TOUCHING * touching:
-                return _in_faces(conic, found.faces, v, abs(proof.level) + proof.slip, names)
+        if evenly is not None and distance_off(evenly, found) > _SOLVED:
+            continue  # entries of a matrix in units far apart would be known to few digits
+        normal = factors * found.z
+        normal /= np.linalg.norm(normal)
+        gap, touching = hull.gap(normal)
+        if gap < -touching and certify(conic, normal, _PROVED * reach).proves_empty:
+            raise _empty(conic, normal, names)
+        if abs(gap) <= touching and _is_near(seen, found.faces) and admitted(normal):
+            proof = certify(conic, normal, _ROUND * reach)
+            if abs(proof.level) + proof.slip <= min(_TOUCHING * touching, most):
+                faces = found.faces
+                if evenly is not None:
+                    faces = [(rows, _in_rows(face, factors[rows], conic.A[rows])) for rows, face in faces]
+                return _in_faces(conic, faces, hull.v, abs(proof.level) + proof.slip, names)
     return None
+
+
+def _in_rows(face: Face, factors: Array, A: sparse.csr_array) -> Face:
+    """A face that was found in rows times factors, in the rows themselves; what vanishes on it of size 1 there."""
+    zero = face.zero * factors
+    size = (np.abs(zero) @ abs(A)).max(axis=1, initial=0.0, keepdims=True)
+    zero = zero / np.where(size > 0, size, 1.0)
+    return replace(face, normal=face.normal * factors, zero=zero, onto=face.onto * factors)
 
 
 def _empty(conic: ConicSet, normal: Array, names: Sequence[str]) -> EmptySetError:

@@ -12,10 +12,11 @@ _RANK = 1e-11  # relative size below which a direction counts as zero
 
 
 class Hull:
-    """The slacks of a set on its equalities: s0 + G y for all y."""
+    """The slacks of a set on its equalities: s0 + G y for all y, s0 that of the point v."""
 
     def __init__(self, conic: ConicSet, v: Array) -> None:
         Z = scipy.linalg.null_space(conic.E.toarray(), rcond=_RANK) if conic.E.shape[0] else np.eye(conic.columns)
+        self.v = v
         self.G = conic.A @ Z
         self.s0 = conic.slack(v)
         constant, moving = np.abs(conic.b), abs(conic.A) @ np.abs(v)

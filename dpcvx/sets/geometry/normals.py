@@ -11,6 +11,7 @@ nearest to the solver's. A normal that turns by d away from it has a gap of d^2,
 digits, would leave half of them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,8 @@ from dpcvx.sets.geometry.hull import Hull
 Faces = list[tuple[slice, Face]]
 
 _STEPS = 12
-_DIFFERENCE = 1e-6  # by which a normal is turned to see how its face turns
-_SINGULAR = 1e-9  # relative size below which Newton's equations say nothing
+_DIFFERENCE = 1e-8  # share of its size by which a normal is turned to see how its face turns
+_SINGULAR = (1e-9, 1e-7, 1e-5, 1e-3)  # relative sizes below which Newton's equations say nothing, or too little
 _MOST_ROWS = 600  # of the blocks in which a normal is nonzero, up to which it is refined
 _NOISE = (0.1, 1e-2, 1e-3, 1e-6, 1e-9)  # shares of a normal that may turn out to be needless, largest first
 
@@ -57,20 +58,25 @@ def refined(cones: Product, hull: Hull, z: Array, blur: float, far: float) -> No
         far: how far from z it may be; another normal than the solver's may be an accident of rounding.
     """
     start = z / float(np.linalg.norm(z))
-    best, best_off = _exposed(cones, start, blur, hull.s0), np.inf
-    found = best
-    for _ in range(_STEPS):
-        if found is None or float(np.linalg.norm(found.z - start)) > far:
+    best = _exposed(cones, start, blur, hull.s0)
+    if best is None:
+        return None
+    for _ in range(_STEPS if float(np.linalg.norm(best.z - start)) <= far else 0):
+        better = _stepped(cones, hull, best, blur, start, far)
+        if better is None:
             break
-        off = _off(hull, found)
-        if not off < best_off:
-            break
-        best, best_off = found, off
-        step = _newton(cones, hull, found, blur)
-        if step is None:
-            break
-        found = _exposed(cones, found.z + step[0], blur, found.slack + step[1])
-    return None if best is None else _simplest(cones, hull, best, blur) or best
+        best = better
+    return _simplest(cones, hull, best, blur) or best
+
+
+def _stepped(cones: Product, hull: Hull, normal: Normal, blur: float, start: Array, far: float) -> Normal | None:
+    """The normal one Newton step ahead; None where no step brings it closer to the equations."""
+    off = distance_off(hull, normal)
+    for along, ahead in _newton_steps(cones, hull, normal, blur):
+        found = _exposed(cones, normal.z + along, blur, normal.slack + ahead)
+        if found is not None and float(np.linalg.norm(found.z - start)) <= far and distance_off(hull, found) < off:
+            return found
+    return None
 
 
 def _exposed(cones: Product, z: Array, blur: float, slack: Array) -> Normal | None:
@@ -80,7 +86,7 @@ def _exposed(cones: Product, z: Array, blur: float, slack: Array) -> Normal | No
     return None if not length > 0.1 else Normal(normal / length, faces, slack)
 
 
-def _off(hull: Hull, normal: Normal) -> float:
+def distance_off(hull: Hull, normal: Normal) -> float:
     """By how much the two equations are violated."""
     across = [_across(face) @ normal.slack[rows] / _size(hull, rows) for rows, face in normal.faces]
     return hull.residual(normal.z) + float(np.linalg.norm(np.concatenate(across)))
@@ -96,18 +102,23 @@ def _across(face: Face) -> Array:
     return np.asarray(np.eye(len(face.normal)) - inside @ inside.T)
 
 
-def _newton(cones: Product, hull: Hull, normal: Normal, blur: float) -> tuple[Array, Array] | None:
-    """The shortest step of the normal and of the slack that solves both equations to first order."""
+def _newton_steps(cones: Product, hull: Hull, normal: Normal, blur: float) -> Iterator[tuple[Array, Array]]:
+    """Steps of the normal and of the slack that solve both equations to first order, the shortest ones.
+
+    The first leaves nothing out; the next ones leave out directions about which the equations say little, in which the
+    first may go far too far.
+    """
     blocks = [np.arange(rows.start, rows.stop) for rows, _ in normal.faces]
     active = np.concatenate(blocks)
     if len(active) > _MOST_ROWS:
-        return None
+        return
     columns, turned, moved, missing = [], [], [], []
     for rows, face in normal.faces:
         size = _size(hull, rows)
         tangents = scipy.linalg.null_space(face.onto) if len(face.onto) else np.eye(len(face.normal))
         off = _across(face) @ normal.slack[rows]
         cone = cones.single(rows.start)
+        tangents *= np.linalg.norm(normal.z[rows])  # blocks may be of very different sizes
         turn = [_turned(cone, normal.z[rows], normal.slack[rows], tangent, blur) - off for tangent in tangents.T]
         columns.append(tangents)
         turned.append(np.array(turn).T / (_DIFFERENCE * size))
@@ -118,10 +129,18 @@ def _newton(cones: Product, hull: Hull, normal: Normal, blur: float) -> tuple[Ar
     constant = np.concatenate([units.T @ tangents, np.zeros((units.shape[1], units.shape[1]))], axis=1)
     inside = np.concatenate([scipy.linalg.block_diag(*turned), np.concatenate(moved)], axis=1)
     right = -np.concatenate([hull.units.T @ normal.z, *missing])
-    step = np.linalg.lstsq(np.concatenate([constant, inside]), right, rcond=_SINGULAR)[0]
-    along = np.zeros(len(normal.z))
-    along[active] = tangents @ step[: tangents.shape[1]]
-    return along, hull.units @ step[tangents.shape[1] :]
+    U, values, rows_of_steps = np.linalg.svd(np.concatenate([constant, inside]), full_matrices=False)
+    weights = U.T @ right
+    taken = -1
+    for least in _SINGULAR:
+        told = int((values > least * values[0]).sum())
+        if told == taken:
+            continue
+        taken = told
+        step = (weights[:told] / values[:told]) @ rows_of_steps[:told]
+        along = np.zeros(len(normal.z))
+        along[active] = tangents @ step[: tangents.shape[1]]
+        yield along, hull.units @ step[tangents.shape[1] :]
 
 
 def _turned(cone: Cone, z: Array, slack: Array, tangent: Array, blur: float) -> Array:
@@ -131,10 +150,14 @@ def _turned(cone: Cone, z: Array, slack: Array, tangent: Array, blur: float) -> 
 
 
 def _simplest(cones: Product, hull: Hull, normal: Normal, blur: float) -> Normal | None:
-    """The normal without its small entries, if it is then constant on the hull too: a larger face, proved as well."""
+    """The normal without its small entries, if it then proves as much: a larger face, or that there is no point."""
+    least = max(4e-16, hull.residual(normal.z))
     for small in _NOISE:
         z = np.where(np.abs(normal.z) > small * np.abs(normal.z).max(), normal.z, 0.0)
         found = _exposed(cones, z, blur, normal.slack)
-        if found is not None and len(found.faces) and hull.residual(found.z) <= 4e-16:
+        if found is None or not len(found.faces) or hull.residual(found.z) > least:
+            continue
+        gap, touching = hull.gap(found.z)
+        if gap <= touching:
             return found
     return None

@@ -20,6 +20,7 @@ from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, count
 FLAT = 1e-8  # relative width below which a set counts as flat
 _TOLERANCES = (1e-10, 1e-14)  # asked of the solver: the second where the first gives no strict point, for its dual
 DENSE_ROWS = 200_000  # entries of equalities, zeros among them, up to which they are solved with dense matrices
+FAR = 1e4  # size of a point, over that of the numbers in the constraints, from which on it hides what they say
 TOUCHING = 1e-12  # share of the size of a slack below which it counts as none
 
 
@@ -43,6 +44,12 @@ class Deepest:
     def is_strict(self) -> bool:
         """Whether all cones hold strictly, by more than rounding: then the set has an interior on its equalities."""
         return holds_strictly(self.conic, self.v)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether v is far out for the numbers in the constraints, as it may be on an unbounded set."""
+        numbers = max(1.0, *(float(np.abs(end).max(initial=0.0)) for end in (self.conic.b, self.conic.e)))
+        return bool(np.abs(self.v).max(initial=0.0) > FAR * numbers)
 
     def blame(self, names: Sequence[str]) -> str:
         """The constraints on which the dual puts weight."""
@@ -68,7 +75,7 @@ def phase_one(conic: ConicSet, names: Sequence[str]) -> Deepest:
     for tolerance in _TOLERANCES:
         answer = _maximise_least_slack(conic, tolerance)
         start = answer.point if answer.usable else np.zeros(conic.columns + 1)
-        v = _on_equalities(conic, start[:-1], names)
+        v = on_equalities(conic, start[:-1], names)
         dual = answer.dual if np.isfinite(answer.dual).all() else np.zeros(len(answer.dual))
         deepest = Deepest(conic, v, answer.status, float(start[-1]), dual)
         if deepest.is_strict:
@@ -109,7 +116,7 @@ def _maximise_least_slack(conic: ConicSet, tolerance: float) -> Answer:
     return Answer(answer.status, answer.point, inequalities)
 
 
-def _on_equalities(conic: ConicSet, v: Array, names: Sequence[str]) -> Array:
+def on_equalities(conic: ConicSet, v: Array, names: Sequence[str]) -> Array:
     """The point moved onto E v = e; raises where sparse equalities that depend on others contradict them."""
     if not conic.E.shape[0]:
         return v

@@ -104,7 +104,7 @@ class ConicOracles:
         return ConeProgram(f.A, f.s0, f.cones, f.E, np.zeros(f.E.shape[0]), quadratic=Q, tolerance=_SQUARED)
 
     def argmin(self, c: Array) -> Array:
-        q = self._form.P.T @ c
+        q = self._form.along(self._form.P.T @ c)  # what is constant on the set would hide the rest from the solver
         q /= np.abs(q).max() or 1.0
         quick = None if self._quick_linear is None else self._quick_linear.minimise(q)
         if quick is not None:
@@ -189,7 +189,7 @@ class ConicOracles:
         central path of our barrier is followed instead, on sparse charts as far as a bound within 1e-4 of the width.
         """
         f, chart, nu = self._form, self._chart, self._geometry.nu
-        q = f.P.T @ c
+        q = f.along(f.P.T @ c)
         size = float(np.abs(q).max(initial=0.0))
         if size > 0 and chart.dim:
             answer = self._proofs.minimise(-q / size)

@@ -64,14 +64,15 @@ class Ellipsoid(Shape):
         near = ((p - self.center) / np.maximum(far, largest)) @ self.body.axes
         q = near * np.clip(far / largest, 1.0, 1e100)  # beyond that only the direction counts
         weighted = q * np.sqrt(squares)  # of which |weighted/(squares + mu)| = 1
-        mu = np.maximum(np.linalg.norm(weighted, axis=-1, keepdims=True) - 1.0, 0.0)
+        beyond = (np.abs(weighted) - squares).max(axis=-1, keepdims=True)  # mu is above it, by the longest ratio alone
+        mu = np.maximum(np.maximum(np.linalg.norm(weighted, axis=-1, keepdims=True) - 1.0, beyond), 0.0)
         for _ in range(60):
             ratio = weighted / (squares + mu)
             norm = np.sqrt((ratio * ratio).sum(axis=-1, keepdims=True))
             slope = (ratio * ratio / (squares + mu)).sum(axis=-1, keepdims=True)
             step = np.where(norm > 1, (norm - 1) * norm**2 / np.where(slope > 0, slope, 1.0), 0.0)
             mu = mu + step
-            if np.all(step <= 1e-15 * (1 + mu)):
+            if np.all(step <= 1e-15 * mu):  # which is as small as the shortest axis, squared
                 break
         ratio = weighted / (squares + mu)
         norm = np.sqrt((ratio * ratio).sum(axis=-1, keepdims=True))

@@ -118,7 +118,8 @@ class CappedSimplex(Polytope):
         """v moved within its bounds until a'v is right, first in the entries that mind it least."""
         up = (self._a > 0) == (missing > 0)
         target = np.where(self._free, v, np.where(up, self._upper, self._lower))
-        order = np.argsort(np.abs(wanted - target), kind="stable")
+        price = self._columns.squares * np.abs(wanted - target) / np.where(self._free, 1.0, np.abs(self._a))
+        order = np.argsort(price, kind="stable")
         room = np.abs(self._a * (target - v))[order]
         used = np.clip(abs(missing) - (np.cumsum(room) - room), 0, room)
         share = np.zeros_like(v)

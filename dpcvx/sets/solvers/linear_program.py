@@ -129,17 +129,25 @@ class LinearProgram:
 
     def _answer(self, q: Array, read: Callable[[Any], Read]) -> Read | None:
         model = self._models.take(self._set_up)
+        status, answer = self._run(model, q, read)
+        self._models.put_back(model)
+        if answer is None and status not in _NO_OPTIMUM:  # HiGHS gave up: with presolve it takes another way
+            again = self._set_up()
+            again.setOptionValue("presolve", "on")
+            status, answer = self._run(again, q, read)
+            if answer is None and status not in _NO_OPTIMUM:
+                words = again.modelStatusToString(status)
+                raise OracleError(f"The linear program stopped without an answer: {words}.")
+        return answer
+
+    def _run(self, model: Any, q: Array, read: Callable[[Any], Read]) -> tuple[Any, Read | None]:
+        """The status, and what is read from the solution where one was found."""
         model.changeColsCost(len(self._columns), self._columns, np.ascontiguousarray(q, dtype=float))
         if self._scaled:
             model.clearSolver()
         model.run()
         status = model.getModelStatus()
-        answer = read(model.getSolution()) if status == highspy.HighsModelStatus.kOptimal else None
-        words = model.modelStatusToString(status)
-        self._models.put_back(model)
-        if answer is None and status not in _NO_OPTIMUM:
-            raise OracleError(f"The linear program stopped without an answer: {words}.")
-        return answer
+        return status, read(model.getSolution()) if status == highspy.HighsModelStatus.kOptimal else None
 
 
 def inequality_duals(optimum: Optimum, A: sparse.csr_array) -> Array:

@@ -237,3 +237,32 @@ def test_entropy_formulas_beat_every_other_point(recognised):
         others = X.flatten(X.argmin(rng.standard_normal((50, *X.shape))))
         mixed = others + rng.random((50, 1)) * (best - others)
         assert all(value(best) <= value(x) + 1e-9 for x in mixed)
+
+
+def test_projections_onto_long_ellipsoids_keep_the_long_axes():
+    """|x/S| <= 1 and a point that is outside along the shortest axis alone: the others hardly move."""
+    lengths = np.array([1e5, 1.0, 1e-5])
+    x = _vector()
+    X = DecisionSet(x, [cp.norm2(cp.multiply(1 / lengths, x)) <= 1])
+    assert isinstance(X.recognised, Ellipsoid)
+    for share in ([0.5, 0.0, 3.0], [0.5, 0.5, -3.0], [-0.2, 0.7, 1e3], [0.99, 0.0, 0.2]):
+        p = lengths * share
+        found = X.project(p)
+        room = np.sqrt(1 - share[0] ** 2 - share[1] ** 2)
+        least = 1e-5 * (abs(share[2]) - room)
+        assert np.linalg.norm(found - p) <= least * (1 + 1e-9) + 1e-15 * np.abs(p).max()
+        assert np.linalg.norm(found / lengths) <= 1 + 1e-12
+
+
+def test_projections_onto_capped_simplices_leave_entries_alone_that_count_most():
+    """One entry in units 1e9 times larger than the others', which make up for the equality at no cost."""
+    units = np.array([1e-5, 1e4, 2e-5, 3e-5])
+    x = _vector(4)
+    z = cp.multiply(1 / units, x)
+    X = DecisionSet(x, [cp.norm_inf(z) <= 1, np.array([1.0, -0.1, 0.7, -0.8]) @ z == 0])
+    assert "capped simplex" in X.summary()
+    rng = np.random.default_rng(0)
+    for p in rng.uniform(-3, 3, (50, 4)) * [1, 0.3, 1, 1]:
+        found = X.project(units * p) / units
+        assert abs(found[1] - p[1]) <= 1e-8
+        assert np.abs(found).max() <= 1 + 1e-12

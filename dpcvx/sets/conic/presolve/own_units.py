@@ -46,6 +46,8 @@ def in_own_units(conic: ConicSet) -> ConicSet:
     reach = bounds.reach()
     sure = (reach < _LOOSE) & (reach > 0)
     spread = bool(sure.all()) and float(reach.max(initial=0.0)) > _FAR * float(reach.min(initial=np.inf))
+    if spread and _are_rounding(scaled, heads, reach):
+        return conic
     if not (far.any() or spread):
         return conic
     balanced = _multiplied(scaled, heads[far], np.exp2(np.round(np.log2(ratio[far]) / 2)))
@@ -56,6 +58,13 @@ def in_own_units(conic: ConicSet) -> ConicSet:
         E=sparse.csr_array(balanced.E @ columns),
         P=sparse.csr_array(balanced.P @ columns),
     )
+
+
+def _are_rounding(conic: ConicSet, heads: Array, reach: Array) -> bool:
+    """Whether sizes of columns are what is left of numbers that cancel: then they grow if more of these is rounding."""
+    again = _Bounds(conic, heads, rounding=_ROUNDING)
+    settled = any(not again.sweep() for _ in range(_SWEEPS))
+    return not settled or bool(np.any(again.reach() > 2 * reach))
 
 
 def _heads(conic: ConicSet) -> Array:
@@ -89,7 +98,8 @@ def _multiplied(conic: ConicSet, heads: Array, factor: Array) -> ConicSet:
 class _Bounds:
     """Bounds of columns and slacks, rows in the order: the cones', h + r and h - r of each head, equalities."""
 
-    def __init__(self, conic: ConicSet, heads: Array) -> None:
+    def __init__(self, conic: ConicSet, heads: Array, rounding: float = 1e-14) -> None:
+        self._rounding = rounding
         A = sparse.csr_array(conic.A)
         light = [A[heads] + A[heads + 1], A[heads] - A[heads + 1]]
         rows = sparse.vstack([A, *light, conic.E]).tocoo()
@@ -160,7 +170,8 @@ class _Bounds:
         finite = np.where(unknown, 0.0, terms)
         sums = np.bincount(self._row, finite, self._shape[0])[self._row] - finite
         others = np.bincount(self._row, unknown, self._shape[0])[self._row] - unknown
-        rounding = 1e-14 * np.bincount(self._row, np.abs(finite), self._shape[0])[self._row]
+        sizes = np.bincount(self._row, np.abs(finite), self._shape[0]) + np.abs(self._right)
+        rounding = self._rounding * sizes[self._row]
         return np.asarray(np.where(others > 0, ends, sums + np.sign(ends) * rounding))
 
     def _activities(self) -> tuple[Array, Array]:
