@@ -176,14 +176,17 @@ class FTRL(FullInformation):
     def _best_action(self, noisy_sum: Array, constants: float) -> Array:
         trail, rounds = self._trail, self.rounds
         start = trail.start if trail.round == rounds else trail.end  # an action that is asked again starts as before
-        covector, expected = self.sizes.pairing.covector(noisy_sum), self.regularizer.expected
-        action, end = self._followed(constants * (covector if expected is None else covector + expected), start)
+        action, end = self._followed(self._covector(noisy_sum, constants), start)
         self._trail = Trail(rounds, start, end)
         return action
 
     def answers(self, prefixes: Array, deviations: Array) -> Array:
-        covectors = self.learning_rate * self.sizes.pairing.covector(prefixes)
-        return self.regularizer.follow(covectors, None)[0]
+        return self.regularizer.follow(self._covector(prefixes, self.learning_rate), None)[0]
+
+    def _covector(self, sums: Array, learning_rate: float) -> Array:
+        """eta (L + m) for sums L, on leading axes."""
+        covector, expected = self.sizes.pairing.covector(sums), self.regularizer.expected
+        return learning_rate * (covector if expected is None else covector + expected)
 
     def _followed(self, covector: Array, start: Array | None) -> tuple[Array, Array | None]:
         """The minimiser, and from where the next may begin; replicas that see and know the same are computed once."""

@@ -29,6 +29,7 @@ from dpcvx.streams import stream
 
 N, T = 4, 12
 X, OTHER, Y = ds.simplex(N), ds.cube(N), box_losses(N)
+AWAY = ds.loss_box(N, 1, 3)  # the middle of it is expected
 POLYTOPE = ds.polytope(np.vstack([np.eye(N), -np.eye(N), np.ones(N)]), np.append(np.ones(2 * N), 1.5))
 LOSSES = np.random.default_rng(5).uniform(-1, 1, (T, N))
 
@@ -79,10 +80,10 @@ def test_a_learner_on_shared_sums_plays_as_with_its_own(kind, horizon):
 @pytest.mark.parametrize("make", [FTPL, *(partial(FTRL, regularizer=name) for name in ("euclidean", "barrier"))])
 @pytest.mark.parametrize("horizon", [T, None])
 def test_the_answers_to_many_releases_are_the_actions_of_their_rounds(make, delta, horizon):
-    sums = PrivateSums(Y, horizon, 1.0, delta, seed=3)
+    sums = PrivateSums(AWAY, horizon, 1.0, delta, seed=3)
     learner = make(POLYTOPE, sums=sums, seed=7) if make is FTPL else make(POLYTOPE, sums=sums)
     actions, prefixes, deviations = [], [], []
-    for loss in LOSSES:
+    for loss in LOSSES + 2:
         actions.append(learner.act())
         prefixes.append(sums.prefix)
         deviations.append(sums.gaussian_deviation)
