@@ -25,7 +25,9 @@ def test_a_share_is_one_nth_of_all_differences_of_losses(losses):
     Y, rng = _losses()[losses], np.random.default_rng(losses)
     change = ds.share(Y, 50)
     for p in (1, 2, np.inf):
-        assert float(change.norm(p)) == pytest.approx(float(Y.diameter(p)) / 50, rel=1e-6)
+        whole = Y.diameter(p)
+        near = 1e-6 if whole.kind == "exact" else 1e-2  # bounds are sought anew, and end a little above or below
+        assert float(change.norm(p)) == pytest.approx(float(whole) / 50, rel=near)
     x = rng.standard_normal(Y.shape)
     low, high = Y.range(x)
     assert change.reach(x) == pytest.approx((high - low) / 50, rel=1e-6)
