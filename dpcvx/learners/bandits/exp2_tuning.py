@@ -151,6 +151,14 @@ class ProportionalTuning(Tuning):
     def _second_moment(self, game: Game) -> float:
         """What bounds the mean square of a feedback with its noise."""
 
+    def reason(self, game: Game, eta: float, gamma: float) -> str:
+        needed = eta * self._mixing_per_rate(game)
+        return f"the learning rate {eta:.4g} needs exploration of {needed:.4g}, but it is {gamma:.4g}"
+
+
+class ProvedTuning(ProportionalTuning):
+    """One with a bound: ln|A|/eta, the second moments, and what is lost."""
+
     @abstractmethod
     def _lost(self, game: Game, gamma: float) -> float:
         """What exploring costs, and what the proof leaves out."""
@@ -163,12 +171,8 @@ class ProportionalTuning(Tuning):
         second = eta * game.rank * game.horizon * self._second_moment(game) / (1 - gamma)
         return game.log_count / eta + second + self._lost(game, gamma)
 
-    def reason(self, game: Game, eta: float, gamma: float) -> str:
-        needed = eta * self._mixing_per_rate(game)
-        return f"the learning rate {eta:.4g} needs exploration of {needed:.4g}, but it is {gamma:.4g}"
 
-
-class MomentsTuning(ProportionalTuning):
+class MomentsTuning(ProvedTuning):
     """theory: gamma = 2 eta reach max(M, lam), so that eta |a'P^+v| max(M, lam) <= 1/2."""
 
     theorem = "Exp2 by moments: ln|A|/eta + eta n T (M^2 + 7/3 lam^2)/(1 - gamma) + 2 gamma M T"
@@ -187,7 +191,7 @@ class MomentsTuning(ProportionalTuning):
         return 2 * gamma * game.magnitude * game.horizon
 
 
-class RigorousTuning(ProportionalTuning):
+class RigorousTuning(ProvedTuning):
     """gamma = eta N (M + b), so that |eta estimate| <= 1 in all rounds with probability 1 - 1/T."""
 
     arms_only = True
@@ -226,7 +230,7 @@ class PaperTuning(ProportionalTuning):
     def _rate(self, game: Game) -> float:
         return math.sqrt(game.log_count / (2 * game.rank * game.horizon * self._second_moment(game)))
 
-    def _lost(self, game: Game, gamma: float) -> float:
+    def bound(self, game: Game, eta: float, gamma: float) -> float:
         return math.inf
 
     def reason(self, game: Game, eta: float, gamma: float) -> str:
