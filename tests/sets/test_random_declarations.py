@@ -14,7 +14,7 @@ from dpcvx import DecisionSet, errors
 from dpcvx.errors import DpcvxError
 
 QUICK, BATCH = 200, 10
-SLOW_FROM, SLOW, SLOW_BATCH = 1000, 600, 50
+SLOW_FROM, SLOW, SLOW_BATCH = 1000, 2000, 50
 FAILED_ONCE = {  # seeds of declarations that were answered wrongly once
     16: "a point with auxiliaries had no Dikin ellipsoid",
     29: "was empty in units from 1e-5 to 10, and refused without a proof of that",
