@@ -184,6 +184,16 @@ def test_streaming_toeplitz_equals_the_dense_matrices(horizon):
     assert float(f.sensitivity) >= np.linalg.norm(C_entries) * (1 - 1e-15)
 
 
+def test_the_noise_of_each_prefix_has_the_length_of_its_row():
+    rows = np.array(list(Toeplitz.factors(9).b_filter((8,)).steps(np.eye(8))))
+    for items, row in enumerate(rows, 1):
+        assert Toeplitz.deviation(9, 2, items) == pytest.approx(np.linalg.norm(row), rel=1e-9)
+    assert Toeplitz.deviation(9, 2) == Toeplitz.deviation(9, 2, 8) and Toeplitz.deviation(9, 2, 0) == 0.0
+    assert Toeplitz.deviation(1, 2) == 0.0 < Toeplitz.deviation(2, 2)
+    product = Toeplitz.factors(9).sensitivity * Toeplitz.deviation(9, 2)
+    assert Toeplitz.relative_deviation(9, 2) == pytest.approx(product, rel=1e-12)
+
+
 def test_toeplitz_is_exact_without_noise_in_simulation():
     counter = Toeplitz(200, (1,), Zero())
     for t in range(199):

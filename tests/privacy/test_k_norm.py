@@ -17,6 +17,7 @@ from dpcvx.privacy.audit import worst_neighbours
 from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.noise import KNorm, own_generator
 from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxNoise
+from dpcvx.privacy.noise.k_norm_levels import Levels
 from dpcvx.privacy.plan import plan
 from dpcvx.sets.sizes import Sizes
 from dpcvx.studies.broken_mechanisms import HalfTheNoise
@@ -208,6 +209,18 @@ def test_deviations_are_bounded_from_above_and_closely(half, scale):
     assert (z[:, widest] ** 2).mean() == pytest.approx(law.standard_deviation**2, rel=0.04 + 4 / (exact.p @ exact.k))
 
 
+@pytest.mark.parametrize("spread", [30.0, 100.0])
+@pytest.mark.parametrize("size", [1, 2, 6])
+def test_moments_of_levels_are_those_of_their_weights(size, spread):
+    """k^N exp(-k/t), summed up; a spread of 30 is listed by the law itself, 100 by the moments of Gamma draws."""
+    k = np.arange(1, 6000.0)
+    p = np.exp(size * np.log(k) - k / spread)
+    p /= p.sum()
+    first, second = Levels.of(spread, np.full(size, 2.0**40)).moments()
+    assert p @ k * (1 - 1e-9) <= first <= p @ k * (1 + 2e-3)
+    assert p @ k**2 * (1 - 1e-9) <= second <= p @ k**2 * (1 + 2e-3)
+
+
 def test_samplers_take_scales_as_they_are_and_refuse_what_does_not_fit():
     law = KNorm(3.0, (5.0, 6.0))
     assert law.spread >= 12.0 and law.spread == math.nextafter(12.0, 13.0)
@@ -217,6 +230,14 @@ def test_samplers_take_scales_as_they_are_and_refuse_what_does_not_fit():
         KNorm(1e9, (2.0**31,) * 10).exact_draws((1, 10))
     assert not KNorm(3.0, (0.0, 0.0)).exact_draws((4, 2)).any()
     assert KNorm(3.0, (0.0, 0.0)).standard_deviation == 0.0
+
+
+@pytest.mark.parametrize(("half", "resolution", "spread"), [((1.0,), 2, 2.0**55), ((1.0, 1.0, 1.0), 2, 2.0**54)])
+def test_levels_beyond_62_bits_are_refused(half, resolution, spread):
+    """64 times the mean level, (N + 1) t, must stay below them."""
+    BoxNoise(half, resolution, spread * (1 - 1e-9), VECTOR)
+    with pytest.raises(OverflowError, match="shorten the horizon, scale the losses or raise epsilon"):
+        BoxNoise(half, resolution, spread, VECTOR)
 
 
 # prices

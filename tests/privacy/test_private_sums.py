@@ -437,6 +437,26 @@ def test_a_group_is_a_person_in_as_many_times_the_rounds(k):
     assert f"{2 * k} rounds" in gauss.group(k).protects
 
 
+def test_a_group_so_large_that_nothing_is_promised_has_a_delta_of_1():
+    unstated = replace(PrivateSums(LOSS_SETS["unit box"], 64, 10.0, 1e-6).certificate, rho=None)
+    assert unstated.group(2).delta == pytest.approx(2 * math.exp(10) * 1e-6, rel=1e-12)
+    assert (unstated.group(500).epsilon, unstated.group(500).delta) == (5000.0, 1.0)  # e^4990 is no number
+    for wrong in (0, 1.5):
+        with pytest.raises(ValueError, match=f"k must be a whole number of at least 1, not {wrong}"):
+            unstated.group(wrong)
+
+
+@pytest.mark.parametrize("people", [1, 3])
+@pytest.mark.parametrize("counter", ["smooth", "tree"])
+def test_the_certified_scale_is_that_of_the_formula(counter, people):
+    """k D_1/epsilon, and D_2 sqrt(k/(2 rho)): of k releases that a person moves by D in each of the rounds."""
+    Y = LOSS_SETS["unit box"]
+    pure = PrivateSums(Y, 64, 0.5, counter=counter, noise="laplace", rounds_per_person=people).certificate
+    assert pure.scale == pytest.approx(pure.releases_per_loss * people * 4 / 0.5, rel=1e-5)
+    gauss = PrivateSums(Y, 64, 0.5, 1e-6, counter=counter, rounds_per_person=people).certificate
+    assert gauss.scale == pytest.approx(people * 2 * math.sqrt(gauss.releases_per_loss / (2 * gauss.rho)), rel=1e-5)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_learner_continued_from_older_checkpoints_pays_for_every_continuation(count):
     """Pure epsilon, and delta without rho, add up; with rho that adds up, and delta stays what it was."""

@@ -105,6 +105,12 @@ def test_an_array_is_played_by_its_rows_within_their_hull():
     assert learner.magnitude == max(np.abs(end).max() for end in ends)
 
 
+def test_the_same_actions_are_measured_anew_for_other_losses():
+    X = ds.simplex(4)
+    for size in (1.0, 3.0, 1.0):
+        assert Exp2(X, box_losses(4, -size, size), 30).magnitude == pytest.approx(size, rel=1e-12)
+
+
 def test_one_action_costs_nothing():
     learner = Exp2(np.array([[1.0, 2.0]]), box_losses(2), 3, seed=0)
     assert learner.uncapped_bound == 0

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 import decision_sets as ds
 from dpcvx import DecisionSet, HybridBandit, PrivateBandit, check_learner
 from dpcvx.actions import Simplices
+from dpcvx.learners.bandits import entropy_and_barrier
 from dpcvx.learners.bandits.entropy_and_barrier import balanced, rebalanced
 from dpcvx.learners.bandits.hybrid import Game
 
@@ -49,6 +50,15 @@ def test_probabilities_that_are_near_lead_to_the_same_ones(arms, beta, moved):
     wider = np.pad(np.array([[True] * arms] * 5), ((0, 0), (0, 2)))
     fewer, _ = rebalanced(beta, np.pad(after, ((0, 0), (0, 2))), mu, np.pad(p, ((0, 0), (0, 2))), wider)
     assert np.allclose(fewer[:, :arms], expected, rtol=1e-6, atol=1e-12) and not fewer[:, arms:].any()
+
+
+@pytest.mark.parametrize("beta", [1e-3, 0.5, 40.0])
+def test_probabilities_that_are_near_need_no_search_from_afar(beta, monkeypatch):
+    scores = 3 * np.random.default_rng(0).exponential(size=(5, 10))
+    p, mu = balanced(beta, scores, np.zeros(5))
+    expected, _ = balanced(beta, scores + 0.1 * np.eye(5, 10), np.zeros(5))
+    monkeypatch.setattr(entropy_and_barrier, "balanced", None)
+    assert np.allclose(rebalanced(beta, scores + 0.1 * np.eye(5, 10), mu, p)[0], expected, rtol=1e-8)
 
 
 def test_probabilities_minimise_the_regularised_cost_on_every_group():

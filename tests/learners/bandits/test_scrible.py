@@ -1,5 +1,6 @@
 """SCRiBLe: unbiased estimates, actions in the set, few Newton steps, regret below the bound, on every kind of set."""
 
+import math
 from functools import cache
 
 import cvxpy as cp
@@ -201,6 +202,15 @@ def test_noise_and_baseline_enter_the_bound_as_in_the_theory():
     for learner in (noisy, base):
         others = [learner._bound_at(learner.learning_rate * factor) for factor in (0.8, 0.95, 1.05, 1.25)]
         assert learner.uncapped_bound <= min(others)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_in_a_short_game_the_rate_is_the_largest_for_which_the_proof_holds(noise):
+    """eta n (M + 2 lam ln T) = 1/2."""
+    learner = SCRiBLe(ds.simplex(5), box_losses(5), 4).with_noise(noise, 4)
+    largest = 1 / (2 * 4 * (1 + 2 * noise * math.log(4)))
+    assert 0.999 * largest <= learner.learning_rate <= largest and math.isfinite(learner.uncapped_bound)
+    assert math.isinf(learner._bound_at(largest * (1 + 1e-9)))
 
 
 def test_the_private_bound_on_a_ball_is_that_of_the_theory():

@@ -13,6 +13,8 @@ from scipy.stats import binom
 
 import decision_sets as ds
 from dpcvx import Change, LazyWeights, check_learner, couple
+from dpcvx.learners.full_information.lazy_costs import FamilyCosts
+from dpcvx.learners.full_information.lazy_reach import cost_grid
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
 from dpcvx.privacy.choice_grounds import ChoiceGrounds, choices_cost
 
@@ -172,8 +174,35 @@ def test_tuned_rates_spend_no_more_than_the_budget_and_nearly_that(delta, people
         assert 0.9 * one.rho < rho <= one.rho
 
 
+@pytest.mark.parametrize(("width", "moved", "T"), [(1.0, 1.0, 100), (3.0, 0.01, 10), (2.5, 0.3, 2**40), (0.7, 0.0, 50)])
+def test_costs_are_counted_on_the_coarsest_grid_that_is_fine_enough(width, moved, T):
+    """A power of two, within a factor of two above 2^-24 of what a person moves and what 58 bits of sums need."""
+    step = cost_grid(width, moved, T).step
+    assert math.frexp(step)[0] == 0.5
+    assert step / 2 < max((moved or width) * 2.0**-24, width * T * 2.0**-58) <= step
+    assert T * math.ceil(width / step) < 2**59
+
+
+def test_a_grid_on_which_one_person_moves_less_than_eight_units_is_refused():
+    assert cost_grid(1.0, 8.0, 2**58).step == 1.0
+    with pytest.raises(OverflowError, match=r"of which one person moves 7\.99, do not fit"):
+        cost_grid(1.0, 7.99, 2**58)
+
+
 def learner(neighbours="replace", delta=0.0, T=40, N=3, **options):
     return LazyWeights(ds.simplex(N), box_losses(N, 0.0, 1.0), T, 1.0, delta, neighbours=neighbours, **options)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_secure_play_redraws_as_often_as_it_can_pay_for(delta, monkeypatch):
+    """Rates that redraw five times too often for the budget are brought down to it, and no further."""
+    tuned = learner(delta=delta, T=2**14, N=50)
+    monkeypatch.setattr(Lazy, "rates", lambda game: replace(tuned.rates, redraws=tuned.rates.redraws + 5))
+    playing = learner(delta=delta, T=2**14, N=50)
+    more = replace(playing.rates, redraws=playing.rates.redraws + 1)
+    at = 0 if not delta else 1
+    limit = playing._game.rho if delta else playing.epsilon
+    assert playing._game.spent(playing.rates)[at] <= limit < playing._game.spent(more)[at]
 
 
 @pytest.mark.sampled(3)
@@ -224,6 +253,24 @@ def test_the_action_of_every_batch_has_the_law_of_exponential_weights():
             law = weights / weights.sum()
             assert np.all(np.abs(action.mean(axis=0) - law) <= 5 * np.sqrt(law * (1 - law) / n))
         playing.update(loss)
+
+
+def test_large_families_are_kept_and_redrawn_as_if_they_were_listed():
+    """Costs by entries, counted from the least one, against a list; 5 deviations at a false alarm below 1e-6 for 1."""
+    n, rates = 20_000, Rates(0.3, 2, 0.2, 10**6)
+    playing = LazyWeights(ds.simplex(3), box_losses(3, -1.0, 1.0), 40, 50.0, seed=0, replicas=n)
+    listed = playing._costs
+    playing.rates, playing._costs = rates, FamilyCosts(listed.family, listed.low, listed.width)
+    playing._turn = playing._turn._replace(
+        costs=np.zeros(3), batch=np.zeros(3), chosen=listed.actions(playing._turn.chosen)
+    )
+    losses = np.array([[0.5, -1.0, 0.2], [0.1, -0.8, 1.0]])
+    for loss in losses:
+        playing.act()
+        playing.update(loss)
+    own = losses.sum(axis=0) + 2  # above the least cost of -1 in both rounds
+    share = 1 - 0.8 * np.mean(np.exp(-0.3 * own))
+    assert abs(playing.redrawn.mean() - share) <= 5 * math.sqrt(share * (1 - share) / n)
 
 
 def test_the_bound_is_its_formula():

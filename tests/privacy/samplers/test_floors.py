@@ -80,6 +80,24 @@ def test_brackets_hold_the_truth_and_close() -> None:
         assert low <= true <= high and high - low <= 3
 
 
+@pytest.mark.parametrize("bits", [64, 128, 192])
+def test_brackets_of_the_logarithms_of_times_hold_the_truth_and_close(bits: int) -> None:
+    """At random fractions and next to 0 and 1, where an end is infinite; as close as half as many digits as bits."""
+    random_heads = [int.from_bytes(np.random.default_rng(k).bytes(bits // 8)) for k in range(20)]
+    for head in (*random_heads, 1, 2, 2**bits // 2, 2**bits - 3, 2**bits - 2):
+        low, high = brackets.log_exponential(head, bits)
+        ends = [
+            _EXACT.ln(_EXACT.subtract(_EXACT.ln(Decimal(2**bits)), _EXACT.ln(Decimal(2**bits - one))))
+            for one in (head, head + 1)
+        ]
+        if head in random_heads:
+            assert high - low <= Fraction(ends[1]) - Fraction(ends[0]) + Fraction(10, 10 ** (bits // 2 - 6))
+        assert low <= Fraction(ends[0]) and high >= Fraction(ends[1])
+    assert brackets.log_exponential(0, bits)[0] == -math.inf and brackets.log_exponential(0, bits)[1] < math.inf
+    assert brackets.log_exponential(2**bits - 1, bits)[1] == math.inf
+    assert brackets.log_exponential(2**bits - 1, bits)[0] > 3
+
+
 def _arguments(count: int) -> np.ndarray:
     rng = np.random.default_rng(21)
     near = 1 - np.ldexp(rng.integers(1, 2**20, count // 4).astype(float), -53)
