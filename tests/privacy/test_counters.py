@@ -8,7 +8,7 @@ from scipy.linalg import toeplitz
 from scipy.stats import ks_2samp, kstest
 
 from dpcvx import HorizonError, ProtocolError
-from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.counters import BinaryTree, SmoothTree, Toeplitz, codeword_shape, default_counters, tree_levels
 from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, SimulatedSource, Source
 
 TREES = [
@@ -126,6 +126,13 @@ def test_counts_follow_the_formulas():
     assert codeword_shape(2**14, False) == (4, 23)
     assert codeword_shape(2**20, False) == (6, 27)
     assert codeword_shape(1, False) == (0, 0)
+
+
+def test_more_than_one_counter_is_looked_at_only_where_either_may_win():
+    assert default_counters(Laplace, 100) == [SmoothTree] and default_counters(Gaussian, 2**24) == [Toeplitz]
+    assert default_counters(Gaussian, 2**24 + 1) == default_counters(Gaussian, 2, fine=True) == [Toeplitz, SmoothTree]
+    assert default_counters(Gaussian, Toeplitz.largest_horizon) == [Toeplitz, SmoothTree]
+    assert default_counters(Gaussian, Toeplitz.largest_horizon + 1) == [SmoothTree]
 
 
 def _dense_prefix_law(kind, options, horizon):

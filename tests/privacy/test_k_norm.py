@@ -230,6 +230,7 @@ def test_samplers_take_scales_as_they_are_and_refuse_what_does_not_fit():
         KNorm(1e9, (2.0**31,) * 10).exact_draws((1, 10))
     assert not KNorm(3.0, (0.0, 0.0)).exact_draws((4, 2)).any()
     assert KNorm(3.0, (0.0, 0.0)).standard_deviation == 0.0
+    assert KNorm(3.0, (0.0, 0.0)).price([0, 0]).pure == 0.0 and KNorm(3.0, (0.0, 0.0)).price([0, 1]).pure == math.inf
 
 
 @pytest.mark.parametrize(("half", "resolution", "spread"), [((1.0,), 2, 2.0**55), ((1.0, 1.0, 1.0), 2, 2.0**54)])

@@ -117,6 +117,7 @@ def test_one_action_costs_nothing():
     for _ in range(3):
         assert (learner.act() == [1.0, 2.0]).all()
         learner.update(1e300)
+    assert Exp2(np.eye(1), box_losses(1), 3).decision_set.name == "one action"
 
 
 # play

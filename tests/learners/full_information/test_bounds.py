@@ -1,12 +1,13 @@
 """The additive price of privacy against Monte Carlo, the choice of a regulariser, unknown horizons."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from catalogue_sets import CATALOGUE
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
-from dpcvx import FTPL, FTRL, OracleError
+from dpcvx import FTPL, FTRL, DecisionSet, OracleError
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.privacy.noise import Laplace
 from dpcvx.privacy.prefix_noise import PrefixNoise, gaussian_noise
@@ -160,6 +161,13 @@ def test_a_regularizer_of_other_losses_is_refused():
     small = FTRL(X, box_losses(4, -1e-3, 1e-3), 100)
     with pytest.raises(ValueError, match="another"):
         FTRL(X, box_losses(4), 100, regularizer=small.regularizer)
+
+
+@pytest.mark.parametrize("epsilon", [None, 1.0])
+def test_ftpl_pays_nothing_where_there_is_one_action(epsilon):
+    x = cp.Variable(2)
+    learner = FTPL(DecisionSet(x, [x == np.array([1.0, 2.0])]), box_losses(2), 3, epsilon)
+    assert learner.regret_bound.total == 0 == learner.perturbation and (learner.act() == [1.0, 2.0]).all()
 
 
 def test_ftpl_on_the_ball_has_the_constants_of_the_theory():

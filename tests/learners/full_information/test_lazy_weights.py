@@ -316,6 +316,16 @@ def test_the_learner_keeps_the_protocol(delta):
     check_learner(lambda seed: learner(delta=delta, seed=seed))
 
 
+@pytest.mark.parametrize("seed", [None, 1])
+def test_the_certificate_tells_the_numbers_of_the_mechanism(seed):
+    playing = learner(seed=seed, T=2**12)
+    told, rates = playing.certificate, playing.rates
+    assert (told.releases_per_loss, told.terms_per_prefix) == (rates.redraws + 1, 1)
+    assert told.scale == 1 / rates.eta and told.prefix_deviation == pytest.approx(1.2825498 / rates.eta, rel=1e-6)
+    assert told.grid == (0.0 if seed else playing._costs.step) and told.sensitivity == playing._game.moved
+    assert (told.horizon, told.rounds, told.sensitivity_norm, told.secure) == (2**12, 0, 1, seed is None)
+
+
 @pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
 def test_secure_play_learns_and_stays_on_vertices():
     X = ds.capped_simplex(5, 2)
