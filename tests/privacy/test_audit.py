@@ -91,6 +91,18 @@ def test_chosen_event_keeps_an_atom_whole_and_names_its_stream():
     assert event.favours == "second" and event.count(-first) == (first > 0.5).sum() and event.count(-second) == 0
 
 
+@pytest.mark.parametrize("score", [None, lambda y: -y[:, 0]])
+def test_an_audit_makes_as_many_runs_on_each_stream_as_it_was_given(score):
+    drawn = {0: [], 1: []}
+
+    def release(value):
+        return lambda rng, n: drawn[value].append(n) or value + rng.laplace(0, 1, (n, 1))
+
+    result = audit(release(0), release(1), claim=1.0, score=score, samples=4_000)
+    learnt = [1_000, 1_000] if score is None else [2_000]
+    assert drawn[0] == drawn[1] == [*learnt, 2_000] and result.samples == 4_000
+
+
 def test_audit_of_one_laplace_release_comes_close_and_stays_below():
     def release(value):
         return lambda rng, n: value + rng.laplace(0, 1, (n, 1))

@@ -126,6 +126,7 @@ def test_counts_follow_the_formulas():
     assert codeword_shape(2**14, False) == (4, 23)
     assert codeword_shape(2**20, False) == (6, 27)
     assert codeword_shape(1, False) == (0, 0)
+    assert [Toeplitz.structure(horizon, 2) for horizon in (1, 2, 1000)] == [(0, 0), (1, 1), (1, 1)]
 
 
 def test_more_than_one_counter_is_looked_at_only_where_either_may_win():

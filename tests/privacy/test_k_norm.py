@@ -15,6 +15,7 @@ from dpcvx.experiments.losses import const
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.privacy.audit import worst_neighbours
 from dpcvx.privacy.audit.density import certify
+from dpcvx.privacy.grounds import box_length
 from dpcvx.privacy.noise import KNorm, own_generator
 from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxNoise
 from dpcvx.privacy.noise.k_norm_levels import Levels
@@ -252,6 +253,16 @@ def test_prices_count_levels_exactly():
     assert law.price([0, 0, 1, 0]).pure == math.inf and law.price([0, 0, 0, 0]).pure == 0.0
     first, second = np.array([6.0, 0, 0, 0]), np.zeros(4)
     assert law.log_ratio(second, first, second) == pytest.approx(-0.5)
+
+
+def test_lengths_in_a_box_are_counted_in_its_steps():
+    """ceil(r w/h)/r with r = 2 N, of the entries that move."""
+    half = np.array([6.0, 9.0, 0.0, 100.0])  # r = 6
+    for units, length in (([6, 0, 0, 0], 1.0), ([1, 1, 0, 17], 2 / 6), ([0, 14, 0, 0], 10 / 6), ([0, 0, 0, 0], 0.0)):
+        assert box_length(np.array(units, dtype=float), half) == length
+        assert KNorm(2.0, tuple(half)).length(units) == length
+    assert box_length(np.array([0.0, 0.0, 1.0, 0.0]), half) == math.inf
+    assert box_length(np.zeros(2), np.zeros(2)) == 0.0
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

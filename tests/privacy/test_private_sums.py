@@ -453,6 +453,7 @@ def test_the_certified_scale_is_that_of_the_formula(counter, people):
     Y = LOSS_SETS["unit box"]
     pure = PrivateSums(Y, 64, 0.5, counter=counter, noise="laplace", rounds_per_person=people).certificate
     assert pure.scale == pytest.approx(pure.releases_per_loss * people * 4 / 0.5, rel=1e-5)
+    assert [Laplace.per_unit(count, 0.5, 0.0) for count in (0, 1, 3)] == [2.0, 2.0, 6.0]  # of none the scale of one
     gauss = PrivateSums(Y, 64, 0.5, 1e-6, counter=counter, rounds_per_person=people).certificate
     assert gauss.scale == pytest.approx(people * 2 * math.sqrt(gauss.releases_per_loss / (2 * gauss.rho)), rel=1e-5)
 

@@ -1,6 +1,7 @@
 """Entropy and log-barrier over arms and boxes: probabilities, estimates, the inequality of the proof, and regret."""
 
 import math
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -137,6 +138,13 @@ def test_the_stability_of_the_bound_is_the_integral_of_the_proof(M, lam, eta, be
         quad(density, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in zip([-ends, *cuts], [*cuts, ends], strict=True)
     )
     assert exact * (1 - 1e-9) <= game._stability(N, eta, beta, slack) <= exact * (1 + 1e-6)
+
+
+def test_groups_without_a_choice_cost_nothing():
+    """Entries that are fixed are groups of one corner."""
+    games = [Game(SimpleNamespace(counts=np.array(counts)), 100, 1.5, 0.4, 2.0) for counts in ([1, 2, 1, 3], [2, 3])]
+    assert games[0] == games[1] and games[0].bound(0.01, 0.1) == games[1].bound(0.01, 0.1) > 0
+    assert Game(SimpleNamespace(counts=np.array([1, 1])), 100, 1.5, 0.4, 2.0).is_trivial
 
 
 def test_rates_have_the_smallest_bound():
