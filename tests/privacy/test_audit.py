@@ -8,6 +8,7 @@ below 2e-5.
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve
 from scipy.stats import beta
 
 from dpcvx import LossSet
@@ -217,6 +218,28 @@ def test_padded_tree_tends_to_its_supremum_from_below(epsilon):
     assert (np.diff(corrected) > 0).all() and 0.95 * epsilon < corrected[-1] < epsilon
     if epsilon == 1:
         np.testing.assert_allclose(paper, [1.41, 1.78, 1.88, 1.94, 1.97], atol=0.005)
+
+
+@pytest.mark.parametrize("at", [0.0, 0.3, 2.0])
+def test_padded_tree_density_agrees_with_sums_over_a_lattice(at):
+    """Noises are added up by convolution at steps of 1/100, of which the error is some 1e-4."""
+    v = np.arange(-3000, 3001) / 100
+    one, twice = np.exp(-np.abs(v)), np.exp(-2 * np.abs(v))
+
+    def sums(*laws):
+        found = laws[0]
+        for law in laws[1:]:
+            found = fftconvolve(found, law, mode="same") / 100
+        return lambda x: np.interp(x, v, found)
+
+    two, three, shared = sums(one, one), sums(one, one, one), sums(one, twice)
+
+    def log_density(shift):
+        pair = np.exp(-np.abs(v - shift)) * two(at - v) ** 2
+        return np.log(three(at - shift)) + np.log(pair.sum()) + np.log((pair * shared(at - v)).sum())
+
+    expected = log_density(0.8) - log_density(-0.5)
+    assert padded_tree_ratio(1.6, -1.0, 2.0, 2 * at) == pytest.approx(expected, abs=1e-3)
 
 
 def test_padded_tree_density_agrees_with_a_histogram_near_the_origin():

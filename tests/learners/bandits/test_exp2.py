@@ -194,8 +194,9 @@ def test_wrong_arguments_are_sentences(settings, words):
 
 
 def test_wrong_actions_are_sentences():
-    for wrong in (np.zeros(3), [[np.nan, 1.0]], "arms", np.zeros((0, 3))):
-        with pytest.raises(ValueError, match="actions must be a DecisionSet or a finite array"):
+    shown = [(np.zeros(3), r"\(3,\)"), ([[np.nan, 1.0]], r"\(1, 2\)"), (np.zeros((0, 3)), r"\(0, 3\)")]
+    for wrong, came in [("arms", "'arms'"), *((array, f"an array of shape {shape}") for array, shape in shown)]:
+        with pytest.raises(ValueError, match=rf"actions must be a DecisionSet or a finite array .* not {came}\."):
             Exp2(wrong, box_losses(3), 10)
     with pytest.raises(ValueError, match="is for arms"):
         Exp2(POINTS, box_losses(4), 10, tuning="paper")
