@@ -18,7 +18,7 @@ from dpcvx.privacy.certificate_words import counted
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
 from dpcvx.privacy.neighbours import RELATIONS
 from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
-from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
+from dpcvx.privacy.sensitivity import Grid, changed_units, choose_grid, sensitivity
 
 
 def _loss_sets():
@@ -435,6 +435,14 @@ def test_a_group_is_a_person_in_as_many_times_the_rounds(k):
     assert unstated.group(k).epsilon == k * gauss.epsilon
     assert unstated.group(k).delta == pytest.approx(k * np.exp((k - 1) * gauss.epsilon) * 1e-6, rel=1e-12)
     assert f"{2 * k} rounds" in gauss.group(k).protects
+
+
+def test_euclidean_lengths_of_units_are_rounded_up():
+    for units in np.random.default_rng(0).integers(0, 2**20, (200, 5)):
+        found = changed_units(units.astype(float), 1e9, -np.ones(5), np.ones(5), 1.0, 2)
+        true = sum(int(w) ** 2 for w in units)
+        assert true <= Fraction(found) ** 2 <= true * (1 + Fraction(1, 10**14))
+    assert changed_units(np.zeros(5), 1e9, -np.ones(5), np.ones(5), 1.0, 2) == 0
 
 
 def test_a_group_so_large_that_nothing_is_promised_has_a_delta_of_1():

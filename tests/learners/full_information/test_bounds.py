@@ -163,6 +163,17 @@ def test_a_regularizer_of_other_losses_is_refused():
         FTRL(X, box_losses(4), 100, regularizer=small.regularizer)
 
 
+def test_ftpl_without_privacy_follows_the_exact_sum_and_all_of_its_own_noise():
+    learner = FTPL(ds.norm_ball(3, 2), ball_losses(3), 5, seed=0)
+    for _ in range(4):
+        learner.act()
+        learner.update(np.array([0.6, 0.0, 0.8]))
+    s = learner.perturbation
+    perturbed = np.array([2.4, 0.0, 3.2]) + s * learner._tuned.constants.direction
+    assert 0.1 < s < 10
+    np.testing.assert_allclose(learner.act(), -perturbed / np.linalg.norm(perturbed), atol=1e-9)
+
+
 @pytest.mark.parametrize("epsilon", [None, 1.0])
 def test_ftpl_pays_nothing_where_there_is_one_action(epsilon):
     x = cp.Variable(2)
