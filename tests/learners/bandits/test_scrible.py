@@ -213,6 +213,20 @@ def test_in_a_short_game_the_rate_is_the_largest_for_which_the_proof_holds(noise
     assert math.isinf(learner._bound_at(largest * (1 + 1e-9)))
 
 
+@pytest.mark.parametrize("replicas", [None, 2])
+def test_a_baseline_takes_the_mean_of_all_feedback_before_off_the_next(replicas):
+    """What equals it moves nothing; the mean goes no further than losses reach."""
+    learner = SCRiBLe(ds.simplex(4), box_losses(4), 50, baseline=True, seed=0, replicas=replicas)
+    means, sums = [], []
+    for value in (0.5, 0.5, -0.4, 0.2, 9.0, 0.2):
+        learner.act()
+        learner.update(value if replicas is None else np.full(replicas, value))
+        means.append(np.max(learner._state.mean))
+        sums.append(learner._state.linear)
+    assert means[:4] == pytest.approx([0.5, 0.5, 0.2, 0.2]) and means[4] == learner.magnitude
+    assert np.array_equal(sums[1], sums[0]) and np.array_equal(sums[3], sums[2]) and not np.array_equal(*sums[1:3])
+
+
 def test_the_private_bound_on_a_ball_is_that_of_the_theory():
     private = PrivateBandit(SCRiBLe(ds.norm_ball(5, 2), ball_losses(5), 2**16), 1.0)
     assert 9000 <= private.uncapped_bound <= 9600 and private.batch == 3

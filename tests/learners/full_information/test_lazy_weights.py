@@ -372,6 +372,12 @@ def test_bad_input_is_refused_by_sentences():
         LazyWeights(ds.simplex(3), box_losses(3), 10, -1.0)
 
 
+def test_distances_of_named_neighbours_are_those_of_the_largest_losses():
+    """Entries in [-1/2, 1]: costs move by 1.5 and differences by 3 where one is replaced, by 1 and 1.5 if it is 0."""
+    found = LazyWeights(ds.simplex(3), box_losses(3, -0.5, 1.0), 40, 1.0).certificate.grounds
+    assert found.replaced == pytest.approx((1.5, 3.0), rel=1e-6) and found.zeroed == pytest.approx((1.0, 1.5), rel=1e-6)
+
+
 def test_a_change_of_nothing_costs_nothing_and_the_weights_still_learn():
     d = cp.Variable(3)
     nobody = Change(d, [d == 0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcvx.privacy.samplers import brackets, floating, floors
+from dpcvx.privacy.samplers.categorical import _times
 
 _EXACT = Context(prec=120)
 _BITS = 63
@@ -96,6 +97,20 @@ def test_brackets_of_the_logarithms_of_times_hold_the_truth_and_close(bits: int)
     assert brackets.log_exponential(0, bits)[0] == -math.inf and brackets.log_exponential(0, bits)[1] < math.inf
     assert brackets.log_exponential(2**bits - 1, bits)[1] == math.inf
     assert brackets.log_exponential(2**bits - 1, bits)[0] > 3
+
+
+@pytest.mark.parametrize("late", [0.0, 0.3, 1e6])
+def test_times_of_a_race_lie_between_their_bounds(late: float) -> None:
+    """ln(-ln(1 - V)) + late for both ends of V; near 0 its logarithm is large and so must the room be."""
+    heads = [0, 1, 2, 1000, 2**40, *np.random.default_rng(3).integers(2**50, 2**63, 50).tolist(), 2**64 - 2048]
+    first, last = _times(np.array(heads, dtype=np.uint64), np.full(len(heads), late))
+    for head, low, high in zip(heads, first.tolist(), last.tolist(), strict=True):
+        ends = [_EXACT.subtract(_EXACT.ln(Decimal(2**64)), _EXACT.ln(Decimal(2**64 - one))) for one in (head, head + 1)]
+        assert head == 0 or Decimal(low) < _EXACT.add(_EXACT.ln(ends[0]), Decimal(late))
+        assert _EXACT.add(_EXACT.ln(ends[1]), Decimal(late)) < Decimal(high)
+        if 2**53 < head < 2**63:
+            assert high - low < 1e-12 * (1 + late)
+    assert first[0] == -math.inf
 
 
 def _arguments(count: int) -> np.ndarray:
