@@ -389,7 +389,7 @@ def test_marks_tell_sign_exponent_and_lowest_bit():
     codes = marks(values)
     assert len(set(codes)) == len(values) - 2
     assert codes[5] == codes[6] and codes[8] == codes[-1]  # 5 and 7, and two odd numbers of 53 bits
-    assert codes[1] == -codes[2]
+    assert codes[1] == -codes[2] and np.array_equal(np.sign(codes), np.sign(values))
 
 
 def test_fractional_part_shows_the_first_item_of_a_toeplitz_counter_released_wrongly():

@@ -17,7 +17,7 @@ from dpcvx.privacy.audit import worst_neighbours
 from dpcvx.privacy.audit.density import certify
 from dpcvx.privacy.grounds import box_length
 from dpcvx.privacy.noise import KNorm, own_generator
-from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxNoise
+from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxMeasurement, BoxNoise
 from dpcvx.privacy.noise.k_norm_levels import Levels
 from dpcvx.privacy.plan import plan
 from dpcvx.sets.sizes import Sizes
@@ -254,6 +254,16 @@ def test_prices_count_levels_exactly():
     assert law.price([0, 0, 1, 0]).pure == math.inf and law.price([0, 0, 0, 0]).pure == 0.0
     first, second = np.array([6.0, 0, 0, 0]), np.zeros(4)
     assert law.log_ratio(second, first, second) == pytest.approx(-0.5)
+
+
+def test_a_release_is_the_values_and_the_noise_of_each_block(monkeypatch):
+    noise = BoxNoise((3.0, 5.0), 4, 2.0, VECTOR)
+    drawn = np.array([[1, -2], [3, 4]])
+    monkeypatch.setattr(noise, "draw", lambda count: drawn[:count])
+    measurement = BoxMeasurement(noise, 4, 0.5)
+    assert measurement([10, 20, 30, 40]) == [11, 18, 33, 44] and measurement.map(3) == 1.5
+    with pytest.raises(ValueError, match="on 2 entries cannot be laid on a vector of 3"):
+        BoxMeasurement(noise, 3, 0.5)
 
 
 def test_lengths_in_a_box_are_counted_in_its_steps():

@@ -9,6 +9,7 @@ import pytest
 
 from dpcvx.privacy.samplers import brackets, floating, floors
 from dpcvx.privacy.samplers.categorical import _times
+from dpcvx.privacy.samplers.geometric import low_bits
 
 _EXACT = Context(prec=120)
 _BITS = 63
@@ -58,6 +59,14 @@ def test_heads_with_few_digits_are_refined(monkeypatch: pytest.MonkeyPatch) -> N
     answers = floors.floors(np.array(heads, dtype=np.uint64), _BITS, 1e8)
     assert answers.tolist()[1:] == [_true_floor(h << 64 | 12345, _BITS + 64, 1e8) for h in heads[1:]]
     assert answers[0] == _true_floor(12345, _BITS + 64, 1e8)
+
+
+def test_low_bits_are_split_off_until_floors_can_draw_the_rest() -> None:
+    """Scales up to `WIDEST` are drawn whole; of wider ones a scale between half of it and it is left."""
+    assert low_bits(floors.WIDEST) == 0
+    for scale in (math.nextafter(floors.WIDEST, math.inf), 3e9, 2.0**40, math.nextafter(2.0**41, 0.0), 1e17):
+        low = low_bits(scale)
+        assert low > 0 and floors.WIDEST / 2 <= math.ldexp(scale, -low) <= floors.WIDEST
 
 
 def test_a_draw_beyond_64_bits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
