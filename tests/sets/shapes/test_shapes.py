@@ -138,6 +138,20 @@ def test_oracles_agree_with_solvers(recognised):
     assert not X.recognised.surely_holds(10 * X.recognised.radius(2) * np.ones((2, X.size))).any()
 
 
+def test_many_points_are_answered_as_one_by_one(recognised):
+    """Near and far ones and the center: what they are clipped to, ends of linear functions, and whether they hold."""
+    X, shape, rng = recognised, recognised.recognised, np.random.default_rng(4)
+    size, center = max(X.geometry.extent, 1e-12), X.flatten(X.center)
+    points = center + rng.standard_normal((8, X.size)) * np.array([0, 0.01, 0.1, 0.5, 1, 3, 10, 1e3])[:, None]
+    clipped = np.array([shape.clip(point) for point in points])
+    assert np.allclose(shape.clip(points), clipped, atol=1e-5 * size)
+    ends = [shape.interval(point) for point in points]
+    assert np.allclose(np.array(shape.interval(points)).T, ends, rtol=1e-9, atol=1e-9 * size)
+    if isinstance(shape, Ellipsoid):
+        near = np.array([shape.project(point) for point in points])
+        assert np.allclose(shape.project(points), near, atol=1e-9 * size) and np.allclose(near[0], center)
+
+
 @pytest.mark.sampled(3)
 def test_sizes_hold_extreme_points_and_are_no_wider_than_the_general_bounds(recognised):
     X, rng = recognised, np.random.default_rng(1)
