@@ -34,3 +34,12 @@ def test_points_beyond_the_boundary_are_pulled_in_and_others_stay(name, beyond):
         point, share = form.pulled((1 + beyond) * low * w)
         assert X.contains(X.unflatten(point), 1e-9)
         assert beyond / (1 + beyond) * (1 - 1e-3) <= share <= (1.0 if beyond > 0.1 else 4 * beyond)
+
+
+def test_what_moves_along_equalities_is_the_nearest_to_what_was_asked():
+    form = SETS["simplex"].geometry.centered_form
+    for w in np.random.default_rng(1).standard_normal((5, form.P.shape[1])):
+        along = form._along(w)
+        assert np.allclose(form.E @ along, 0, atol=1e-12) and np.allclose(form._along(along), along, atol=1e-12)
+        assert along @ (w - along) == pytest.approx(0, abs=1e-12)
+        assert form.x0.sum() + (form.P @ along).sum() == pytest.approx(1, abs=1e-12)

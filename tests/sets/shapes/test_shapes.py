@@ -9,7 +9,7 @@ import pytest
 
 from dpcvx import DecisionSet
 from dpcvx.errors import UnsupportedConeError
-from dpcvx.sets.shapes import SHAPES, Shape
+from dpcvx.sets.shapes import SHAPES, Shape, polytope
 from dpcvx.sets.shapes.box import Box, Point
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
@@ -251,3 +251,31 @@ def test_entropy_formulas_beat_every_other_point(recognised):
         others = X.flatten(X.argmin(rng.standard_normal((50, *X.shape))))
         mixed = others + rng.random((50, 1)) * (best - others)
         assert all(value(best) <= value(x) + 1e-9 for x in mixed)
+
+
+def _made(name):
+    return DecisionSet(*SETS[name][1]()).recognised
+
+
+def test_the_ends_of_a_box_are_in_it_and_what_is_next_to_them_is_not():
+    shape = _made("box")
+    lower, upper = np.array([-1.0, 0.0, 2.0]), np.array([1.0, 0.5, 5.0])
+    assert shape.surely_holds(np.stack([lower, upper, (lower + upper) / 2])).all()
+    assert not shape.surely_holds(np.stack([lower - 1e-6, upper + 1e-6])).any()
+
+
+@pytest.mark.parametrize("p", NORMS)
+def test_diameters_of_too_many_points_to_compare_are_bounded_around_their_mean(p, monkeypatch):
+    exact = _made("polytope").diameter(p)
+    monkeypatch.setattr(polytope, "_PAIRS", 0)
+    found = _made("polytope").diameter(p)
+    assert found.kind == "bound" and exact * (1 - 1e-9) <= found <= 2 * exact
+
+
+@pytest.mark.parametrize(("p", "kind"), [(1, "bound"), (1.9, "bound"), (2, "exact"), (3, "exact"), (np.inf, "exact")])
+def test_orthogonal_projectors_are_as_far_apart_as_a_spectrahedron_is_wide_from_p_2_on(p, kind):
+    found = _made("spectrahedron").diameter(p)
+    total = float(_made("spectrahedron").total)
+    assert found.kind == kind and found >= total * 2 ** (1 / p)
+    if kind == "exact":
+        assert found == pytest.approx(total * 2 ** (1 / p), rel=1e-6)
