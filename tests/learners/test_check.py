@@ -25,7 +25,7 @@ from dpcvx import (
 )
 from dpcvx.checkpoints import Lineage
 from dpcvx.learners.check import PROPERTIES
-from dpcvx.learners.check.interruption import Steps
+from dpcvx.learners.check.interruption import Steps, Tripwire
 from dpcvx.studies.baselines import ExploredGradients, PerStepNoise
 
 N = 4
@@ -127,6 +127,26 @@ def test_every_learner_holds_what_it_can_be_asked(name):
 
 def test_a_long_horizon_is_said_to_be_too_long():
     assert "too long" in check_learner(lambda seed: FTRL(X, Y, 10**4, seed=seed))["horizon"]
+
+
+def test_a_call_is_cut_at_the_step_that_is_named():
+    """Three lines and a return: what stands before the step is done, and nothing after it; from step 4 on all is."""
+
+    class Walker:
+        def __init__(self):
+            self.done = []
+
+        def walk(self):
+            self.done.append(1)
+            self.done.append(2)
+            return len(self.done)
+
+    for step in (0, 1, 2, 3, 4, None):
+        walker = Walker()
+        wire = Tripwire(walker, step)
+        whole = step in (4, None)
+        assert wire.run(walker.walk) == (2 if whole else None) and wire.cut != whole
+        assert walker.done == [1, 2][:step] and wire.seen == (4 if whole else step)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30, 48])
@@ -379,9 +399,9 @@ BROKEN = [
     (NoUpdate, "interface", "no method update"),
     (ActsTwice, "alternation", "a second act in a row raised nothing"),
     (LearnsFirst, "alternation", "an update before the action raised nothing"),
-    (Outside, "actions", "outside"),
-    (Whole, "actions", "floating-point"),
-    (Flat, "actions", r"shape \(3,\), not \(4,\)"),
+    (Outside, "actions", "the action of round 1 lies outside"),
+    (Whole, "actions", "the action of round 1 is of type int64, not floating-point"),
+    (Flat, "actions", r"the action of round 1 has shape \(3,\), not \(4,\)"),
     (GivesItsOwn, "arrays", "changed what it plays"),
     (KeepsTheLoss, "arrays", "changed what it plays"),
     (TakesAnything, "wrong feedback", "with NaN raised nothing"),

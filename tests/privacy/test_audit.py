@@ -8,6 +8,7 @@ below 2e-5.
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve
 from scipy.stats import beta
 
 from dpcvx import LossSet
@@ -89,6 +90,18 @@ def test_chosen_event_keeps_an_atom_whole_and_names_its_stream():
     assert event.favours == "first" and event.count(first) == (first > 0.5).sum() and event.count(second) == 0
     event = choose_event(-second, -first)
     assert event.favours == "second" and event.count(-first) == (first > 0.5).sum() and event.count(-second) == 0
+
+
+@pytest.mark.parametrize("score", [None, lambda y: -y[:, 0]])
+def test_an_audit_makes_as_many_runs_on_each_stream_as_it_was_given(score):
+    drawn = {0: [], 1: []}
+
+    def release(value):
+        return lambda rng, n: drawn[value].append(n) or value + rng.laplace(0, 1, (n, 1))
+
+    result = audit(release(0), release(1), claim=1.0, score=score, samples=4_000)
+    learnt = [1_000, 1_000] if score is None else [2_000]
+    assert drawn[0] == drawn[1] == [*learnt, 2_000] and result.samples == 4_000
 
 
 def test_audit_of_one_laplace_release_comes_close_and_stays_below():
@@ -205,6 +218,28 @@ def test_padded_tree_tends_to_its_supremum_from_below(epsilon):
     assert (np.diff(corrected) > 0).all() and 0.95 * epsilon < corrected[-1] < epsilon
     if epsilon == 1:
         np.testing.assert_allclose(paper, [1.41, 1.78, 1.88, 1.94, 1.97], atol=0.005)
+
+
+@pytest.mark.parametrize("at", [0.0, 0.3, 2.0])
+def test_padded_tree_density_agrees_with_sums_over_a_lattice(at):
+    """Noises are added up by convolution at steps of 1/100, of which the error is some 1e-4."""
+    v = np.arange(-3000, 3001) / 100
+    one, twice = np.exp(-np.abs(v)), np.exp(-2 * np.abs(v))
+
+    def sums(*laws):
+        found = laws[0]
+        for law in laws[1:]:
+            found = fftconvolve(found, law, mode="same") / 100
+        return lambda x: np.interp(x, v, found)
+
+    two, three, shared = sums(one, one), sums(one, one, one), sums(one, twice)
+
+    def log_density(shift):
+        pair = np.exp(-np.abs(v - shift)) * two(at - v) ** 2
+        return np.log(three(at - shift)) + np.log(pair.sum()) + np.log((pair * shared(at - v)).sum())
+
+    expected = log_density(0.8) - log_density(-0.5)
+    assert padded_tree_ratio(1.6, -1.0, 2.0, 2 * at) == pytest.approx(expected, abs=1e-3)
 
 
 def test_padded_tree_density_agrees_with_a_histogram_near_the_origin():
@@ -354,7 +389,7 @@ def test_marks_tell_sign_exponent_and_lowest_bit():
     codes = marks(values)
     assert len(set(codes)) == len(values) - 2
     assert codes[5] == codes[6] and codes[8] == codes[-1]  # 5 and 7, and two odd numbers of 53 bits
-    assert codes[1] == -codes[2]
+    assert codes[1] == -codes[2] and np.array_equal(np.sign(codes), np.sign(values))
 
 
 def test_fractional_part_shows_the_first_item_of_a_toeplitz_counter_released_wrongly():

@@ -9,6 +9,7 @@ import cvxpy as cp
 import mpmath
 import numpy as np
 import pytest
+from declared_changes import comes, rerouted
 
 import dpcvx
 from dpcvx.privacy import PrivateSums, compose
@@ -145,6 +146,24 @@ def test_certificates_without_rho_keep_their_delta(Y):
         compose(loose, gaussian(Y), delta=1e-6)
 
 
+def test_what_certificates_without_rho_leave_of_delta_serves_the_others(Y):
+    """Two of delta = 0.3 spend D = 0.51, and (delta - D)/(1 - D) is left; where all is spent, nothing is promised."""
+    loose = replace(gaussian(Y), rho=None, delta=0.3)
+    together = compose(loose, loose, pure(Y, 0.4), delta=0.6)
+    assert together.epsilon == pytest.approx(composed_epsilon([1.0, 1.0, 0.4], 0.0, 0.09 / 0.49), rel=1e-9)
+    assert compose(loose, loose).delta == pytest.approx(0.51, rel=1e-12)
+    spent = compose(replace(loose, delta=1.0), loose)
+    assert (spent.epsilon, spent.delta, spent.method) == (2.0, 1.0, "sum; delta = 1 promises nothing")
+
+
+def test_pure_parts_keep_their_exact_composition_beside_noise_of_which_only_rho_is_known(Y):
+    """Each has half of delta."""
+    unknown = replace(gaussian(Y, 0.1), grounds=None)
+    together = compose([pure(Y, 0.1)] * 50, unknown, delta=1e-6)
+    halves = composed_epsilon([0.1] * 50, 0.0, 5e-7), zcdp_epsilon(unknown.rho, 5e-7)
+    assert together.epsilon == sum(halves) and "optimal composition of pure parts" in together.method
+
+
 def test_compositions_that_say_nothing_are_refused_or_say_so(Y):
     with pytest.raises(ValueError, match="at least one"):
         compose()
@@ -158,6 +177,8 @@ def test_compositions_that_say_nothing_are_refused_or_say_so(Y):
         compose(pure(Y, 1.0), delta=1.0)
     with pytest.raises(ValueError, match=r"neighbouring relations.*replace and zero-out"):
         compose(pure(Y, 1.0), pure(Y, 1.0, neighbours="zero-out"))
+    with pytest.raises(ValueError, match=r"do not add up: declared changes that are not the same\."):
+        compose(*(pure(Y, 1.0, neighbours=kind(3)) for kind in (comes, rerouted)))
     x = cp.Variable(3, nonneg=True)
     open_sums = dpcvx.FTRL(dpcvx.DecisionSet(x, [cp.sum(x) == 1]), Y, 8).certificate
     nothing = compose(open_sums, pure(Y, 1.0), delta=1e-6)
@@ -169,6 +190,14 @@ def test_a_composition_tells_of_itself(Y):
     for words in ("claim", "one round", "smooth tree", "optimal composition"):
         assert words in together._repr_html_()
     assert [dpcvx.Certificate.from_dict(part) for part in together.to_dict()["parts"]] == list(together.parts)
+    epsilon = f"{together.epsilon:.6g}"
+    assert repr(together) == f"Composition(epsilon={epsilon}, delta=1e-06, of 2 certificates)"
+    simulated = compose(pure(Y, 0.5, seed=0))
+    assert repr(simulated) == "Composition(epsilon=0.5, delta=0, not private, of 1 certificate)"
+    for told in (simulated.title, str(simulated)):
+        assert told.startswith("Composition of 1 certificate") and told.endswith("(simulation: not private)")
+    assert simulated.rows()[0] == ("claim", "none; secure runs with these settings: epsilon = 0.5, delta = 0")
+    assert together.title == "Composition of 2 certificates" and str(together).endswith("by optimal composition")
 
 
 def test_dp_accounting_finds_the_same(Y):

@@ -8,7 +8,15 @@ from scipy.linalg import toeplitz
 from scipy.stats import ks_2samp, kstest
 
 from dpcvx import HorizonError, ProtocolError
-from dpcvx.privacy.counters import COUNTERS, BinaryTree, SmoothTree, Toeplitz, codeword_shape, tree_levels
+from dpcvx.privacy.counters import (
+    COUNTERS,
+    BinaryTree,
+    SmoothTree,
+    Toeplitz,
+    codeword_shape,
+    default_counters,
+    tree_levels,
+)
 from dpcvx.privacy.counters.factorisation import Factorisation
 from dpcvx.privacy.counters.tree import Tree
 from dpcvx.privacy.noise import Gaussian, Laplace, SecureSource, SimulatedSource, Source
@@ -129,6 +137,14 @@ def test_counts_follow_the_formulas():
     assert codeword_shape(2**14, False) == (4, 23)
     assert codeword_shape(2**20, False) == (6, 27)
     assert codeword_shape(1, False) == (0, 0)
+    assert [Toeplitz.structure(horizon, 2) for horizon in (1, 2, 1000)] == [(0, 0), (1, 1), (1, 1)]
+
+
+def test_more_than_one_counter_is_looked_at_only_where_either_may_win():
+    assert default_counters(Laplace, 100) == [SmoothTree] and default_counters(Gaussian, 2**24) == [Toeplitz]
+    assert default_counters(Gaussian, 2**24 + 1) == default_counters(Gaussian, 2, fine=True) == [Toeplitz, SmoothTree]
+    assert default_counters(Gaussian, Toeplitz.largest_horizon) == [Toeplitz, SmoothTree]
+    assert default_counters(Gaussian, Toeplitz.largest_horizon + 1) == [SmoothTree]
 
 
 def _dense_prefix_law(kind, options, horizon):
@@ -185,6 +201,16 @@ def test_streaming_toeplitz_equals_the_dense_matrices(horizon):
         assert simulated.prefix[0] == pytest.approx((np.cumsum(x) + B @ z)[t], abs=1e-8)
         assert secure.prefix[0] == pytest.approx((B @ (np.rint(C @ x) + z))[t], abs=1e-6)
     assert float(f.sensitivity) >= np.linalg.norm(C_entries) * (1 - 1e-15)
+
+
+def test_the_noise_of_each_prefix_has_the_length_of_its_row():
+    rows = np.array(list(Toeplitz.factors(9).b_filter((8,)).steps(np.eye(8))))
+    for items, row in enumerate(rows, 1):
+        assert Toeplitz.deviation(9, 2, items) == pytest.approx(np.linalg.norm(row), rel=1e-9)
+    assert Toeplitz.deviation(9, 2) == Toeplitz.deviation(9, 2, 8) and Toeplitz.deviation(9, 2, 0) == 0.0
+    assert Toeplitz.deviation(1, 2) == 0.0 < Toeplitz.deviation(2, 2)
+    product = Toeplitz.factors(9).sensitivity * Toeplitz.deviation(9, 2)
+    assert Toeplitz.relative_deviation(9, 2) == pytest.approx(product, rel=1e-12)
 
 
 def test_toeplitz_is_exact_without_noise_in_simulation():

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from loss_sets import ball_losses, box_losses
 
-from dpcvx import Certificate, Coupling, LossSet, PrivateSums, couple
+from dpcvx import FTRL, Certificate, Coupling, DecisionSet, LossSet, PrivateSums, couple
 from dpcvx.errors import ProtocolError
 from dpcvx.privacy import plan
 from dpcvx.privacy.audit import worst_neighbours
+from dpcvx.privacy.audit.transcript import run
 from dpcvx.privacy.counters import Toeplitz
 from dpcvx.privacy.noise import Gaussian, KNorm, Laplace, Price, SecureSource, own_generator, scripted
 from dpcvx.privacy.noise.drawing import release, select, toss
@@ -61,6 +62,18 @@ def test_selections_and_coins_cost_the_largest_ratio_of_their_probabilities():
     assert Coin(4.0, 3, True).price(Coin(4.0, 5, True)).pure == pytest.approx(max(ratios))
     assert Coin(4.0, 0, True).price(Coin(4.0, 5, True)).pure == math.inf
     assert Coin(4.0, 2, True).price(Coin(4.0, 2, False)) == Price()
+
+
+def test_a_transcript_numbers_its_rounds_from_1():
+    """Sums show a prefix before them, and learners an action after them."""
+    stream = np.zeros((3, 2))
+    _, told = run(sums(), stream, 0)
+    assert [step.round for step in told.steps] == [0, 1, 1, 2, 2, 3, 3]
+    _, told = run(lambda: FTRL(DecisionSet(x := cp.Variable(2), [cp.norm2(x) <= 1]), Y, 10, 1.0), stream, 0)
+    assert [step.round for step in told.steps] == [1, 1, 2, 2, 3, 3, 4]
+    assert [step.name for step in told.steps] == ["act", "update"] * 3 + ["act"]
+    _, told = run(lambda: lambda losses: losses.sum(), stream, 0)
+    assert [(step.round, step.name) for step in told.steps] == [(3, "the function")]
 
 
 def test_worst_neighbours_cost_all_that_is_claimed_and_no_more():

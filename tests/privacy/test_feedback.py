@@ -4,6 +4,7 @@ Audits are lower bounds at confidence 1 - 1e-6 with fixed seeds.
 """
 
 import copy
+import math
 import os
 import pickle
 
@@ -295,3 +296,11 @@ def test_the_actions_of_scrible_on_an_interval_hold_the_claim_and_wrong_scales_a
         found[kind] = audit(play(1.0, kind), play(-1.0, kind), claim=epsilon, score=score, samples=60_000, seed=4)
     assert 0.85 < found[SimulatedFeedback].lower_bound <= epsilon
     assert found[Half].exceeded and found[RadiusForRange].exceeded
+
+
+@pytest.mark.parametrize(("fits", "does_not"), [(0.99e290, 1.01e290), (1.01e-290, 0.99e-290)])
+def test_feedback_of_sizes_that_numbers_do_not_reach_is_refused(fits, does_not):
+    step = feedback_grid(fits, 1, fits).step
+    assert math.frexp(step)[0] == 0.5 and 0 < step < fits
+    with pytest.raises(OverflowError, match="do not fit into 64-bit integers on any useful grid"):
+        feedback_grid(does_not, 1, does_not)

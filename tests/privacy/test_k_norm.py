@@ -15,8 +15,10 @@ from dpcvx.experiments.losses import const
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.privacy.audit import worst_neighbours
 from dpcvx.privacy.audit.density import certify
+from dpcvx.privacy.grounds import box_length
 from dpcvx.privacy.noise import KNorm, own_generator
-from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxNoise
+from dpcvx.privacy.noise.k_norm_draws import OPENDP, VECTOR, BoxMeasurement, BoxNoise
+from dpcvx.privacy.noise.k_norm_levels import Levels
 from dpcvx.privacy.plan import plan
 from dpcvx.sets.sizes import Sizes
 from dpcvx.studies.broken_mechanisms import HalfTheNoise
@@ -208,6 +210,19 @@ def test_deviations_are_bounded_from_above_and_closely(half, scale):
     assert (z[:, widest] ** 2).mean() == pytest.approx(law.standard_deviation**2, rel=0.04 + 4 / (exact.p @ exact.k))
 
 
+@pytest.mark.parametrize("spread", [30.0, 100.0])
+@pytest.mark.parametrize("size", [1, 2, 6, 100])
+def test_moments_of_levels_are_those_of_their_weights(size, spread):
+    """k^N exp(-k/t), summed up; a spread of 30 is listed by the law itself, 100 by the moments of Gamma draws."""
+    k = np.arange(1, 40_000.0)
+    logs = size * np.log(k) - k / spread
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    first, second = Levels.of(spread, np.full(size, 2.0**40)).moments()
+    assert p @ k * (1 - 1e-9) <= first <= p @ k * (1 + 2e-3)
+    assert p @ k**2 * (1 - 1e-9) <= second <= p @ k**2 * (1 + 2e-3)
+
+
 def test_samplers_take_scales_as_they_are_and_refuse_what_does_not_fit():
     law = KNorm(3.0, (5.0, 6.0))
     assert law.spread >= 12.0 and law.spread == math.nextafter(12.0, 13.0)
@@ -217,6 +232,15 @@ def test_samplers_take_scales_as_they_are_and_refuse_what_does_not_fit():
         KNorm(1e9, (2.0**31,) * 10).exact_draws((1, 10))
     assert not KNorm(3.0, (0.0, 0.0)).exact_draws((4, 2)).any()
     assert KNorm(3.0, (0.0, 0.0)).standard_deviation == 0.0
+    assert KNorm(3.0, (0.0, 0.0)).price([0, 0]).pure == 0.0 and KNorm(3.0, (0.0, 0.0)).price([0, 1]).pure == math.inf
+
+
+@pytest.mark.parametrize(("half", "resolution", "spread"), [((1.0,), 2, 2.0**55), ((1.0, 1.0, 1.0), 2, 2.0**54)])
+def test_levels_beyond_62_bits_are_refused(half, resolution, spread):
+    """64 times the mean level, (N + 1) t, must stay below them."""
+    BoxNoise(half, resolution, spread * (1 - 1e-9), VECTOR)
+    with pytest.raises(OverflowError, match="shorten the horizon, scale the losses or raise epsilon"):
+        BoxNoise(half, resolution, spread, VECTOR)
 
 
 # prices
@@ -230,6 +254,26 @@ def test_prices_count_levels_exactly():
     assert law.price([0, 0, 1, 0]).pure == math.inf and law.price([0, 0, 0, 0]).pure == 0.0
     first, second = np.array([6.0, 0, 0, 0]), np.zeros(4)
     assert law.log_ratio(second, first, second) == pytest.approx(-0.5)
+
+
+def test_a_release_is_the_values_and_the_noise_of_each_block(monkeypatch):
+    noise = BoxNoise((3.0, 5.0), 4, 2.0, VECTOR)
+    drawn = np.array([[1, -2], [3, 4]])
+    monkeypatch.setattr(noise, "draw", lambda count: drawn[:count])
+    measurement = BoxMeasurement(noise, 4, 0.5)
+    assert measurement([10, 20, 30, 40]) == [11, 18, 33, 44] and measurement.map(3) == 1.5
+    with pytest.raises(ValueError, match="on 2 entries cannot be laid on a vector of 3"):
+        BoxMeasurement(noise, 3, 0.5)
+
+
+def test_lengths_in_a_box_are_counted_in_its_steps():
+    """ceil(r w/h)/r with r = 2 N, of the entries that move."""
+    half = np.array([6.0, 9.0, 0.0, 100.0])  # r = 6
+    for units, length in (([6, 0, 0, 0], 1.0), ([1, 1, 0, 17], 2 / 6), ([0, 14, 0, 0], 10 / 6), ([0, 0, 0, 0], 0.0)):
+        assert box_length(np.array(units, dtype=float), half) == length
+        assert KNorm(2.0, tuple(half)).length(units) == length
+    assert box_length(np.array([0.0, 0.0, 1.0, 0.0]), half) == math.inf
+    assert box_length(np.zeros(2), np.zeros(2)) == 0.0
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

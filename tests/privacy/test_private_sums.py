@@ -18,7 +18,7 @@ from dpcvx.privacy.certificate_words import counted
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
 from dpcvx.privacy.neighbours import RELATIONS
 from dpcvx.privacy.noise import KNorm, Laplace, SecureSource
-from dpcvx.privacy.sensitivity import Grid, choose_grid, sensitivity
+from dpcvx.privacy.sensitivity import Grid, changed_units, choose_grid, sensitivity
 
 
 def _loss_sets():
@@ -435,6 +435,35 @@ def test_a_group_is_a_person_in_as_many_times_the_rounds(k):
     assert unstated.group(k).epsilon == k * gauss.epsilon
     assert unstated.group(k).delta == pytest.approx(k * np.exp((k - 1) * gauss.epsilon) * 1e-6, rel=1e-12)
     assert f"{2 * k} rounds" in gauss.group(k).protects
+
+
+def test_euclidean_lengths_of_units_are_rounded_up():
+    for units in np.random.default_rng(0).integers(0, 2**20, (200, 5)):
+        found = changed_units(units.astype(float), 1e9, -np.ones(5), np.ones(5), 1.0, 2)
+        true = sum(int(w) ** 2 for w in units)
+        assert true <= Fraction(found) ** 2 <= true * (1 + Fraction(1, 10**14))
+    assert changed_units(np.zeros(5), 1e9, -np.ones(5), np.ones(5), 1.0, 2) == 0
+
+
+def test_a_group_so_large_that_nothing_is_promised_has_a_delta_of_1():
+    unstated = replace(PrivateSums(LOSS_SETS["unit box"], 64, 10.0, 1e-6).certificate, rho=None)
+    assert unstated.group(2).delta == pytest.approx(2 * math.exp(10) * 1e-6, rel=1e-12)
+    assert (unstated.group(500).epsilon, unstated.group(500).delta) == (5000.0, 1.0)  # e^4990 is no number
+    for wrong in (0, 1.5):
+        with pytest.raises(ValueError, match=f"k must be a whole number of at least 1, not {wrong}"):
+            unstated.group(wrong)
+
+
+@pytest.mark.parametrize("people", [1, 3])
+@pytest.mark.parametrize("counter", ["smooth", "tree"])
+def test_the_certified_scale_is_that_of_the_formula(counter, people):
+    """k D_1/epsilon, and D_2 sqrt(k/(2 rho)): of k releases that a person moves by D in each of the rounds."""
+    Y = LOSS_SETS["unit box"]
+    pure = PrivateSums(Y, 64, 0.5, counter=counter, noise="laplace", rounds_per_person=people).certificate
+    assert pure.scale == pytest.approx(pure.releases_per_loss * people * 4 / 0.5, rel=1e-5)
+    assert [Laplace.per_unit(count, 0.5, 0.0) for count in (0, 1, 3)] == [2.0, 2.0, 6.0]  # of none the scale of one
+    gauss = PrivateSums(Y, 64, 0.5, 1e-6, counter=counter, rounds_per_person=people).certificate
+    assert gauss.scale == pytest.approx(people * 2 * math.sqrt(gauss.releases_per_loss / (2 * gauss.rho)), rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [1, 3])

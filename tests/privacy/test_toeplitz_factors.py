@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcvx.privacy.counters.toeplitz_factors import ExponentialFilter, prefix_lower_bound, toeplitz_factors
+from dpcvx.privacy.counters.toeplitz_factors import ExponentialFilter, _squares, prefix_lower_bound, toeplitz_factors
 
 SMALL = (1, 2, 3, 4, 5, 7, 10, 33, 100, 300)
 
@@ -67,6 +67,15 @@ def test_sensitivity_is_never_below_its_value_in_exact_arithmetic(size):
         powers = [p * Fraction(pole) for p, pole in zip(powers, factors.poles, strict=True)]
     ratio = Fraction(factors.sensitivity) ** 2 / total
     assert 1 < ratio < 1 + Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize("size", [10, 10**6])
+def test_sensitivity_leaves_room_for_the_roundings_that_its_proof_counts(size):
+    """3 size of an impulse that runs through the filter and its squares, and 200 of a sum; the teeth: not much more."""
+    factors = toeplitz_factors(size)
+    computed = math.sqrt(float(_squares(factors.poles, factors.gains, np.asarray(size))))
+    room = (factors.sensitivity / computed - 1) * 2.0**53
+    assert 3 * size + 200 < room < 5 * size + 2000
 
 
 def test_first_column_is_the_longest_and_other_columns_fit_under_the_sensitivity():

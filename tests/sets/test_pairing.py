@@ -104,6 +104,20 @@ def test_routes_toward_keep_lengths_and_layered_ones_do_not():
     assert not Pairing(mapped_simplex(0), (3,)).selects
 
 
+@pytest.mark.parametrize("p", [1, 1.5, 2, 4, np.inf])
+def test_the_map_stretches_no_vector_by_more_than_is_said(p):
+    """Exact for p = 1 and infinity; between them as Riesz and Thorin say, and reached within a factor of two."""
+    M = np.random.default_rng(0).normal(size=(3, 4)) * 2.5
+    pairing, x = Pairing(mapped_simplex(0), (3,)), np.random.default_rng(1).normal(size=(20_000, 4))
+    seen = (np.linalg.norm(x @ M.T, p, axis=1) / np.linalg.norm(x, p, axis=1)).max()
+    assert seen <= pairing.stretch(p) <= 2 * seen
+    one, infinity = np.abs(M).sum(axis=0).max(), np.abs(M).sum(axis=1).max()
+    assert pairing.stretch(p) == pytest.approx(one ** (1 / p) * infinity ** (1 - 1 / p), rel=1e-6)
+    y = np.random.default_rng(2).normal(size=(20_000, 3))
+    back = (np.linalg.norm(y @ M, p, axis=1) / np.linalg.norm(y, p, axis=1)).max()
+    assert back <= pairing.back_stretch(p) <= 2 * back
+
+
 def test_losses_in_the_shape_of_decisions_are_taken_as_they_are():
     X = layered()
     pairing = Pairing(X, X.shape)

@@ -105,12 +105,19 @@ def test_an_array_is_played_by_its_rows_within_their_hull():
     assert learner.magnitude == max(np.abs(end).max() for end in ends)
 
 
+def test_the_same_actions_are_measured_anew_for_other_losses():
+    X = ds.simplex(4)
+    for size in (1.0, 3.0, 1.0):
+        assert Exp2(X, box_losses(4, -size, size), 30).magnitude == pytest.approx(size, rel=1e-12)
+
+
 def test_one_action_costs_nothing():
     learner = Exp2(np.array([[1.0, 2.0]]), box_losses(2), 3, seed=0)
     assert learner.uncapped_bound == 0
     for _ in range(3):
         assert (learner.act() == [1.0, 2.0]).all()
         learner.update(1e300)
+    assert Exp2(np.eye(1), box_losses(1), 3).decision_set.name == "one action"
 
 
 # play
@@ -187,8 +194,9 @@ def test_wrong_arguments_are_sentences(settings, words):
 
 
 def test_wrong_actions_are_sentences():
-    for wrong in (np.zeros(3), [[np.nan, 1.0]], "arms", np.zeros((0, 3))):
-        with pytest.raises(ValueError, match="actions must be a DecisionSet or a finite array"):
+    shown = [(np.zeros(3), r"\(3,\)"), ([[np.nan, 1.0]], r"\(1, 2\)"), (np.zeros((0, 3)), r"\(0, 3\)")]
+    for wrong, came in [("arms", "'arms'"), *((array, f"an array of shape {shape}") for array, shape in shown)]:
+        with pytest.raises(ValueError, match=rf"actions must be a DecisionSet or a finite array .* not {came}\."):
             Exp2(wrong, box_losses(3), 10)
     with pytest.raises(ValueError, match="is for arms"):
         Exp2(POINTS, box_losses(4), 10, tuning="paper")

@@ -1,6 +1,7 @@
 """Entropy and log-barrier over arms and boxes: probabilities, estimates, the inequality of the proof, and regret."""
 
 import math
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.integrate import quad
 import decision_sets as ds
 from dpcvx import DecisionSet, HybridBandit, PrivateBandit, check_learner
 from dpcvx.actions import Simplices
+from dpcvx.learners.bandits import entropy_and_barrier
 from dpcvx.learners.bandits.entropy_and_barrier import balanced, rebalanced
 from dpcvx.learners.bandits.hybrid import Game
 
@@ -49,6 +51,15 @@ def test_probabilities_that_are_near_lead_to_the_same_ones(arms, beta, moved):
     wider = np.pad(np.array([[True] * arms] * 5), ((0, 0), (0, 2)))
     fewer, _ = rebalanced(beta, np.pad(after, ((0, 0), (0, 2))), mu, np.pad(p, ((0, 0), (0, 2))), wider)
     assert np.allclose(fewer[:, :arms], expected, rtol=1e-6, atol=1e-12) and not fewer[:, arms:].any()
+
+
+@pytest.mark.parametrize("beta", [1e-3, 0.5, 40.0])
+def test_probabilities_that_are_near_need_no_search_from_afar(beta, monkeypatch):
+    scores = 3 * np.random.default_rng(0).exponential(size=(5, 10))
+    p, mu = balanced(beta, scores, np.zeros(5))
+    expected, _ = balanced(beta, scores + 0.1 * np.eye(5, 10), np.zeros(5))
+    monkeypatch.setattr(entropy_and_barrier, "balanced", None)
+    assert np.allclose(rebalanced(beta, scores + 0.1 * np.eye(5, 10), mu, p)[0], expected, rtol=1e-8)
 
 
 def test_probabilities_minimise_the_regularised_cost_on_every_group():
@@ -127,6 +138,13 @@ def test_the_stability_of_the_bound_is_the_integral_of_the_proof(M, lam, eta, be
         quad(density, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in zip([-ends, *cuts], [*cuts, ends], strict=True)
     )
     assert exact * (1 - 1e-9) <= game._stability(N, eta, beta, slack) <= exact * (1 + 1e-6)
+
+
+def test_groups_without_a_choice_cost_nothing():
+    """Entries that are fixed are groups of one corner."""
+    games = [Game(SimpleNamespace(counts=np.array(counts)), 100, 1.5, 0.4, 2.0) for counts in ([1, 2, 1, 3], [2, 3])]
+    assert games[0] == games[1] and games[0].bound(0.01, 0.1) == games[1].bound(0.01, 0.1) > 0
+    assert Game(SimpleNamespace(counts=np.array([1, 1])), 100, 1.5, 0.4, 2.0).is_trivial
 
 
 def test_rates_have_the_smallest_bound():

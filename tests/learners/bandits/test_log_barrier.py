@@ -180,6 +180,20 @@ def test_the_bound_contains_the_mean_cost_of_noisy_rounds():
     assert exact <= learner.uncapped_bound <= 1.03 * exact
 
 
+@pytest.mark.parametrize(("eta", "noise"), [(0.05, 2.3), (0.2, 0.0), (1e-4, 2.3)])
+def test_the_bound_is_its_formula_for_losses_of_any_size(eta, noise):
+    """At (0.05, 2.3) noise beyond 1/(2 eta) costs a tenth of it, at (1e-4, 2.3) the start costs nearly all."""
+    N, T, M = 7, 3000, 1.7
+    learner = LogBarrierBandit(N, box_losses(N, -M, M), T, noise_scale=noise, learning_rate=eta)
+    D, q = 2 * M, 1 / (2 * eta)
+    s = min(1 / math.e, (N - 1) / (eta * T * D))
+    start = -(N - 1) * math.log(s / N) - math.log(1 - s + s / N) - N * math.log(N)  # R(u) - R(1/N)
+    moments = [M**2 + 2 * noise**2, M**3 + 6 * M * noise**2, M**4 + 12 * M**2 * noise**2 + 24 * noise**4]
+    stability = eta * moments[0] / 2 + eta**2 * moments[1] / 3 + eta**3 * moments[2] / 2
+    far = (N - 1) * (q + noise) * math.exp((M - q) / noise) / 2 if noise else 0.0
+    assert learner.uncapped_bound == pytest.approx(start / eta + T * (stability + far + s * D), rel=1e-9)
+
+
 def test_the_rate_has_the_smallest_bound_and_needs_no_cut_of_the_noise():
     Y = box_losses(10)
     for lam, T in ((0.0, 10**4), (2.0, 10**6), (40.0, 10**6)):

@@ -245,6 +245,18 @@ def test_the_certificate_states_the_claim_and_the_scale():
     assert not simulated.secure and "not private" in str(simulated)
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 3e-13])
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
+def test_other_neighbours_move_a_coarse_grid_by_what_rounding_allows(epsilon):
+    """The most units between two rounded values as far apart as the range, and between one and 0."""
+    Y = box_losses(3, -0.7, 1.1)
+    private = PrivateBandit(dpcvx.Exp2(np.eye(3), Y, 100), epsilon)
+    grounds, places = private.certificate.grounds, np.linspace(0, 1, 10_001)
+    for moved, found in ((1.8, grounds.replace), (1.1, grounds.zero_out)):
+        units = moved / grounds.step
+        assert units < 10_000 and found == (np.rint(places + units) - np.rint(places)).max()
+
+
 def test_zero_out_costs_the_magnitude_and_keeps_zeros():
     """Losses in [2, 3]: replacing moves a value by 1, zeroing out by 3; a zero stays what it is."""
     X, Y = ds.simplex(2), box_losses(2, 2, 3)

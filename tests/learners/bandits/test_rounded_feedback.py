@@ -1,6 +1,7 @@
 """What the grid of secure feedback adds to regret bounds: every step of the argument, and its size."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,17 @@ def test_the_bias_of_exp2_is_within_its_bound(actions):
         moves = (q @ actions - actions) @ np.linalg.pinv(P) @ actions.T  # [u, a]
         worst = max(worst, (np.abs(moves) @ p).max())
     assert 1.9 < worst <= allowed
+
+
+@pytest.mark.parametrize("actions", [np.eye(5), POINTS], ids=["arms", "points"])
+def test_rounding_costs_exp2_its_bias_and_larger_feedback(actions):
+    learner = Exp2(actions, box_losses(actions.shape[1]), 1000, noise_scale=1.0, learning_rate=0.02)
+    gamma, reach = learner.mixing, learner.exploration.reach
+    bias = 0.25 * 1000 * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
+    wider = learner._tuning.bound(replace(learner._game, magnitude=learner.magnitude + 0.25), 0.02, gamma)
+    assert gamma > 0.1 and wider > learner.uncapped_bound
+    assert learner.rounding_cost(0.25) == pytest.approx(bias + wider - learner.uncapped_bound, rel=1e-12)
+    assert Exp2(actions[:1], box_losses(actions.shape[1]), 1000).rounding_cost(0.25) == 0.0
 
 
 BODIES = [ds.cube(2), ds.simplex(5), ds.norm_ball(3, 2), ds.permutahedron(4), ds.norm_ball(4, 1), ds.spectrahedron(3)]

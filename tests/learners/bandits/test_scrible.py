@@ -1,5 +1,6 @@
 """SCRiBLe: unbiased estimates, actions in the set, few Newton steps, regret below the bound, on every kind of set."""
 
+import math
 from functools import cache
 
 import cvxpy as cp
@@ -201,6 +202,29 @@ def test_noise_and_baseline_enter_the_bound_as_in_the_theory():
     for learner in (noisy, base):
         others = [learner._bound_at(learner.learning_rate * factor) for factor in (0.8, 0.95, 1.05, 1.25)]
         assert learner.uncapped_bound <= min(others)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_in_a_short_game_the_rate_is_the_largest_for_which_the_proof_holds(noise):
+    """eta n (M + 2 lam ln T) = 1/2."""
+    learner = SCRiBLe(ds.simplex(5), box_losses(5), 4).with_noise(noise, 4)
+    largest = 1 / (2 * 4 * (1 + 2 * noise * math.log(4)))
+    assert 0.999 * largest <= learner.learning_rate <= largest and math.isfinite(learner.uncapped_bound)
+    assert math.isinf(learner._bound_at(largest * (1 + 1e-9)))
+
+
+@pytest.mark.parametrize("replicas", [None, 2])
+def test_a_baseline_takes_the_mean_of_all_feedback_before_off_the_next(replicas):
+    """What equals it moves nothing; the mean goes no further than losses reach."""
+    learner = SCRiBLe(ds.simplex(4), box_losses(4), 50, baseline=True, seed=0, replicas=replicas)
+    means, sums = [], []
+    for value in (0.5, 0.5, -0.4, 0.2, 9.0, 0.2):
+        learner.act()
+        learner.update(value if replicas is None else np.full(replicas, value))
+        means.append(np.max(learner._state.mean))
+        sums.append(learner._state.linear)
+    assert means[:4] == pytest.approx([0.5, 0.5, 0.2, 0.2]) and means[4] == learner.magnitude
+    assert np.array_equal(sums[1], sums[0]) and np.array_equal(sums[3], sums[2]) and not np.array_equal(*sums[1:3])
 
 
 def test_the_private_bound_on_a_ball_is_that_of_the_theory():

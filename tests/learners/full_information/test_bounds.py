@@ -7,7 +7,7 @@ from catalogue_sets import CATALOGUE
 from loss_sets import ball_losses, box_losses
 
 import decision_sets as ds
-from dpcvx import FTPL, FTRL, LossSet, OracleError
+from dpcvx import FTPL, FTRL, DecisionSet, LossSet, OracleError
 from dpcvx.learners.full_information.mean_width import mean_width
 from dpcvx.privacy.noise import Laplace
 from dpcvx.privacy.prefix_noise import PrefixNoise, gaussian_noise
@@ -162,6 +162,24 @@ def test_a_regularizer_of_other_losses_is_refused():
     small = FTRL(X, box_losses(4, -1e-3, 1e-3), 100)
     with pytest.raises(ValueError, match="another"):
         FTRL(X, box_losses(4), 100, regularizer=small.regularizer)
+
+
+def test_ftpl_without_privacy_follows_the_exact_sum_and_all_of_its_own_noise():
+    learner = FTPL(ds.norm_ball(3, 2), ball_losses(3), 5, seed=0)
+    for _ in range(4):
+        learner.act()
+        learner.update(np.array([0.6, 0.0, 0.8]))
+    s = learner.perturbation
+    perturbed = np.array([2.4, 0.0, 3.2]) + s * learner._tuned.constants.direction
+    assert 0.1 < s < 10
+    np.testing.assert_allclose(learner.act(), -perturbed / np.linalg.norm(perturbed), atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [None, 1.0])
+def test_ftpl_pays_nothing_where_there_is_one_action(epsilon):
+    x = cp.Variable(2)
+    learner = FTPL(DecisionSet(x, [x == np.array([1.0, 2.0])]), box_losses(2), 3, epsilon)
+    assert learner.regret_bound.total == 0 == learner.perturbation and (learner.act() == [1.0, 2.0]).all()
 
 
 def test_ftpl_on_the_ball_has_the_constants_of_the_theory():

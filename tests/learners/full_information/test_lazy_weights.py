@@ -13,6 +13,8 @@ from scipy.stats import binom
 
 import decision_sets as ds
 from dpcvx import Change, LazyWeights, check_learner, couple
+from dpcvx.learners.full_information.lazy_costs import FamilyCosts
+from dpcvx.learners.full_information.lazy_reach import cost_grid
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
 from dpcvx.privacy.choice_grounds import ChoiceGrounds, choices_cost
 
@@ -172,8 +174,35 @@ def test_tuned_rates_spend_no_more_than_the_budget_and_nearly_that(delta, people
         assert 0.9 * one.rho < rho <= one.rho
 
 
+@pytest.mark.parametrize(("width", "moved", "T"), [(1.0, 1.0, 100), (3.0, 0.01, 10), (2.5, 0.3, 2**40), (0.7, 0.0, 50)])
+def test_costs_are_counted_on_the_coarsest_grid_that_is_fine_enough(width, moved, T):
+    """A power of two, within a factor of two above 2^-24 of what a person moves and what 58 bits of sums need."""
+    step = cost_grid(width, moved, T).step
+    assert math.frexp(step)[0] == 0.5
+    assert step / 2 < max((moved or width) * 2.0**-24, width * T * 2.0**-58) <= step
+    assert T * math.ceil(width / step) < 2**59
+
+
+def test_a_grid_on_which_one_person_moves_less_than_eight_units_is_refused():
+    assert cost_grid(1.0, 8.0, 2**58).step == 1.0
+    with pytest.raises(OverflowError, match=r"of which one person moves 7\.99, do not fit"):
+        cost_grid(1.0, 7.99, 2**58)
+
+
 def learner(neighbours="replace", delta=0.0, T=40, N=3, **options):
     return LazyWeights(ds.simplex(N), box_losses(N, 0.0, 1.0), T, 1.0, delta, neighbours=neighbours, **options)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_secure_play_redraws_as_often_as_it_can_pay_for(delta, monkeypatch):
+    """Rates that redraw five times too often for the budget are brought down to it, and no further."""
+    tuned = learner(delta=delta, T=2**14, N=50)
+    monkeypatch.setattr(Lazy, "rates", lambda game: replace(tuned.rates, redraws=tuned.rates.redraws + 5))
+    playing = learner(delta=delta, T=2**14, N=50)
+    more = replace(playing.rates, redraws=playing.rates.redraws + 1)
+    at = 0 if not delta else 1
+    limit = playing._game.rho if delta else playing.epsilon
+    assert playing._game.spent(playing.rates)[at] <= limit < playing._game.spent(more)[at]
 
 
 @pytest.mark.sampled(3)
@@ -226,6 +255,24 @@ def test_the_action_of_every_batch_has_the_law_of_exponential_weights():
         playing.update(loss)
 
 
+def test_large_families_are_kept_and_redrawn_as_if_they_were_listed():
+    """Costs by entries, counted from the least one, against a list; 5 deviations at a false alarm below 1e-6 for 1."""
+    n, rates = 20_000, Rates(0.3, 2, 0.2, 10**6)
+    playing = LazyWeights(ds.simplex(3), box_losses(3, -1.0, 1.0), 40, 50.0, seed=0, replicas=n)
+    listed = playing._costs
+    playing.rates, playing._costs = rates, FamilyCosts(listed.family, listed.low, listed.width)
+    playing._turn = playing._turn._replace(
+        costs=np.zeros(3), batch=np.zeros(3), chosen=listed.actions(playing._turn.chosen)
+    )
+    losses = np.array([[0.5, -1.0, 0.2], [0.1, -0.8, 1.0]])
+    for loss in losses:
+        playing.act()
+        playing.update(loss)
+    own = losses.sum(axis=0) + 2  # above the least cost of -1 in both rounds
+    share = 1 - 0.8 * np.mean(np.exp(-0.3 * own))
+    assert abs(playing.redrawn.mean() - share) <= 5 * math.sqrt(share * (1 - share) / n)
+
+
 def test_the_bound_is_its_formula():
     one, rates = game(T=1000, N=7), Rates(0.01, 8, 0.05, 12)
     rate = 1 - 0.95 * math.exp(-0.01 * 8)
@@ -267,6 +314,16 @@ def test_mean_regret_is_below_the_bound_and_a_rate_ten_times_as_high_is_not():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_learner_keeps_the_protocol(delta):
     check_learner(lambda seed: learner(delta=delta, seed=seed))
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_the_certificate_tells_the_numbers_of_the_mechanism(seed):
+    playing = learner(seed=seed, T=2**12)
+    told, rates = playing.certificate, playing.rates
+    assert (told.releases_per_loss, told.terms_per_prefix) == (rates.redraws + 1, 1)
+    assert told.scale == 1 / rates.eta and told.prefix_deviation == pytest.approx(1.2825498 / rates.eta, rel=1e-6)
+    assert told.grid == (0.0 if seed else playing._costs.step) and told.sensitivity == playing._game.moved
+    assert (told.horizon, told.rounds, told.sensitivity_norm, told.secure) == (2**12, 0, 1, seed is None)
 
 
 @pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
@@ -313,6 +370,12 @@ def test_bad_input_is_refused_by_sentences():
         LazyWeights(ds.simplex(3), box_losses(3), 10, 1.0, replicas=2)
     with pytest.raises(ValueError, match="epsilon"):
         LazyWeights(ds.simplex(3), box_losses(3), 10, -1.0)
+
+
+def test_distances_of_named_neighbours_are_those_of_the_largest_losses():
+    """Entries in [-1/2, 1]: costs move by 1.5 and differences by 3 where one is replaced, by 1 and 1.5 if it is 0."""
+    found = LazyWeights(ds.simplex(3), box_losses(3, -0.5, 1.0), 40, 1.0).certificate.grounds
+    assert found.replaced == pytest.approx((1.5, 3.0), rel=1e-6) and found.zeroed == pytest.approx((1.0, 1.5), rel=1e-6)
 
 
 def test_a_change_of_nothing_costs_nothing_and_the_weights_still_learn():

@@ -47,6 +47,15 @@ def test_the_bound_is_its_formula_and_its_own_rate_makes_it_least():
     assert "react" in learner.summary()
 
 
+@pytest.mark.parametrize("privacy", [(), (1.0, 1e-6)])
+def test_the_rate_for_losses_that_react_is_its_formula_for_losses_of_any_size(privacy):
+    """sqrt((R^2/2)/(T (G^2/2 + G E|Z|))) for entries up to 1.5, of which the length is up to G = 3."""
+    X, Y, T = ds.norm_ball(4, 2), box_losses(4, -1.5, 1.5), 10**4
+    learner = FTRL(X, Y, T, *privacy, regularizer="euclidean", tune_for="reacting")
+    zeta = 2 * learner.noise.deviation if privacy else 0.0
+    assert learner.learning_rate == pytest.approx(np.sqrt(0.5 / (T * (4.5 + 3 * zeta))), rel=1e-6)
+
+
 @pytest.mark.slow
 def test_logistic_regression_over_a_constrained_set_pays_no_more_than_the_bound():
     """Gradients at the actions, against the best fixed point of the functions themselves."""

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpcvx.privacy.samplers import brackets, floating, floors
+from dpcvx.privacy.samplers.categorical import _times
+from dpcvx.privacy.samplers.geometric import low_bits
 
 _EXACT = Context(prec=120)
 _BITS = 63
@@ -59,6 +61,14 @@ def test_heads_with_few_digits_are_refined(monkeypatch: pytest.MonkeyPatch) -> N
     assert answers[0] == _true_floor(12345, _BITS + 64, 1e8)
 
 
+def test_low_bits_are_split_off_until_floors_can_draw_the_rest() -> None:
+    """Scales up to `WIDEST` are drawn whole; of wider ones a scale between half of it and it is left."""
+    assert low_bits(floors.WIDEST) == 0
+    for scale in (math.nextafter(floors.WIDEST, math.inf), 3e9, 2.0**40, math.nextafter(2.0**41, 0.0), 1e17):
+        low = low_bits(scale)
+        assert low > 0 and floors.WIDEST / 2 <= math.ldexp(scale, -low) <= floors.WIDEST
+
+
 def test_a_draw_beyond_64_bits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(floors, "extended", lambda head, bits: (head << 64 | (bits > 2000), bits + 64))
     with pytest.raises(OverflowError, match="does not fit into 64-bit integers"):
@@ -78,6 +88,38 @@ def test_brackets_hold_the_truth_and_close() -> None:
         low, high = brackets.negative_log(head, 64, 30)
         true = _EXACT.multiply(_EXACT.subtract(_EXACT.ln(Decimal(2**64)), _EXACT.ln(Decimal(head))), Decimal(10) ** 30)
         assert low <= true <= high and high - low <= 3
+
+
+@pytest.mark.parametrize("bits", [64, 128, 192])
+def test_brackets_of_the_logarithms_of_times_hold_the_truth_and_close(bits: int) -> None:
+    """At random fractions and next to 0 and 1, where an end is infinite; as close as half as many digits as bits."""
+    random_heads = [int.from_bytes(np.random.default_rng(k).bytes(bits // 8)) for k in range(20)]
+    for head in (*random_heads, 1, 2, 2**bits // 2, 2**bits - 3, 2**bits - 2):
+        low, high = brackets.log_exponential(head, bits)
+        ends = [
+            _EXACT.ln(_EXACT.subtract(_EXACT.ln(Decimal(2**bits)), _EXACT.ln(Decimal(2**bits - one))))
+            for one in (head, head + 1)
+        ]
+        if head in random_heads:
+            assert high - low <= Fraction(ends[1]) - Fraction(ends[0]) + Fraction(10, 10 ** (bits // 2 - 6))
+        assert low <= Fraction(ends[0]) and high >= Fraction(ends[1])
+    assert brackets.log_exponential(0, bits)[0] == -math.inf and brackets.log_exponential(0, bits)[1] < math.inf
+    assert brackets.log_exponential(2**bits - 1, bits)[1] == math.inf
+    assert brackets.log_exponential(2**bits - 1, bits)[0] > 3
+
+
+@pytest.mark.parametrize("late", [0.0, 0.3, 1e6])
+def test_times_of_a_race_lie_between_their_bounds(late: float) -> None:
+    """ln(-ln(1 - V)) + late for both ends of V; near 0 its logarithm is large and so must the room be."""
+    heads = [0, 1, 2, 1000, 2**40, *np.random.default_rng(3).integers(2**50, 2**63, 50).tolist(), 2**64 - 2048]
+    first, last = _times(np.array(heads, dtype=np.uint64), np.full(len(heads), late))
+    for head, low, high in zip(heads, first.tolist(), last.tolist(), strict=True):
+        ends = [_EXACT.subtract(_EXACT.ln(Decimal(2**64)), _EXACT.ln(Decimal(2**64 - one))) for one in (head, head + 1)]
+        assert head == 0 or Decimal(low) < _EXACT.add(_EXACT.ln(ends[0]), Decimal(late))
+        assert _EXACT.add(_EXACT.ln(ends[1]), Decimal(late)) < Decimal(high)
+        if 2**53 < head < 2**63:
+            assert high - low < 1e-12 * (1 + late)
+    assert first[0] == -math.inf
 
 
 def _arguments(count: int) -> np.ndarray:

@@ -11,13 +11,16 @@ import pytest
 from catalogue_sets import CATALOGUE
 from declared_sets import DECLARED
 from geometry_checks import Judge
+from scipy import sparse
 
 import decision_sets as ds
 from dpcvx import DecisionSet, DeclarationError, OracleError
 from dpcvx.sets.shapes.box import Box
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
+from dpcvx.sets.shapes.outline import _dual_vector
 from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
+from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
 
 CASES = 7  # of each oracle on each of 31 sets: more than 200, of which the quick tests take some
 
@@ -285,3 +288,26 @@ def test_no_zero_of_an_answer_is_printed_with_a_sign(name):
     c = np.random.default_rng(0).integers(-3, 4, (50, *X.shape)).astype(float)
     for answers in (X.argmin(c), X.project(c), X.argmin(c[0]), X.project(c[0])):
         assert not (np.signbit(answers) & (answers == 0)).any()
+
+
+def test_multipliers_of_a_linear_program_prove_its_optimum():
+    """q + A'y = 0 with y >= 0 on the rows that hold with equality, also where bounds have coefficients of their own."""
+    rng = np.random.default_rng(0)
+    bounds = np.vstack([2.0 * np.eye(3), -0.5 * np.eye(3)])
+    A = sparse.csr_array(np.vstack([rng.standard_normal((4, 3)), bounds]))
+    b = np.concatenate([rng.uniform(1, 2, 4), np.full(6, 3.0)])
+    program = LinearProgram.over(A, b, sparse.csr_array((0, 3)))
+    for q in rng.standard_normal((10, 3)):
+        best = program.optimum(q)
+        y = inequality_duals(best, A)
+        assert np.allclose(q + A.T @ y, 0, atol=1e-9) and (y >= 0).all()
+        assert y @ (b - A @ best.point) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, 7])
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_dual_vectors_reach_the_norm_whatever_the_size(p, size):
+    d = size * np.array([0.3, -2.0, 0.0, 1.1])
+    c, dual = _dual_vector(d, p), np.inf if p == 1 else p / (p - 1)
+    assert np.linalg.norm(c, dual) == pytest.approx(1, rel=1e-12)
+    assert c @ (d / size) == pytest.approx(np.linalg.norm(d / size, p), rel=1e-12)

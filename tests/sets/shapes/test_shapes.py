@@ -9,7 +9,7 @@ import pytest
 
 from dpcvx import DecisionSet
 from dpcvx.errors import UnsupportedConeError
-from dpcvx.sets.shapes import SHAPES, Shape
+from dpcvx.sets.shapes import SHAPES, Shape, polytope
 from dpcvx.sets.shapes.box import Box, Point
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
@@ -136,6 +136,20 @@ def test_oracles_agree_with_solvers(recognised):
     far = rng.standard_normal((4, X.size)) * 10
     assert np.array_equal(X.recognised.clipper((4,))(far), X.recognised.clip(far))
     assert not X.recognised.surely_holds(10 * X.recognised.radius(2) * np.ones((2, X.size))).any()
+
+
+def test_many_points_are_answered_as_one_by_one(recognised):
+    """Near and far ones and the center: what they are clipped to, ends of linear functions, and whether they hold."""
+    X, shape, rng = recognised, recognised.recognised, np.random.default_rng(4)
+    size, center = max(X.geometry.extent, 1e-12), X.flatten(X.center)
+    points = center + rng.standard_normal((8, X.size)) * np.array([0, 0.01, 0.1, 0.5, 1, 3, 10, 1e3])[:, None]
+    clipped = np.array([shape.clip(point) for point in points])
+    assert np.allclose(shape.clip(points), clipped, atol=1e-5 * size)
+    ends = [shape.interval(point) for point in points]
+    assert np.allclose(np.array(shape.interval(points)).T, ends, rtol=1e-9, atol=1e-9 * size)
+    if isinstance(shape, Ellipsoid):
+        near = np.array([shape.project(point) for point in points])
+        assert np.allclose(shape.project(points), near, atol=1e-9 * size) and np.allclose(near[0], center)
 
 
 @pytest.mark.sampled(3)
@@ -266,3 +280,31 @@ def test_projections_onto_capped_simplices_leave_entries_alone_that_count_most()
         found = X.project(units * p) / units
         assert abs(found[1] - p[1]) <= 1e-8
         assert np.abs(found).max() <= 1 + 1e-12
+
+
+def _made(name):
+    return DecisionSet(*SETS[name][1]()).recognised
+
+
+def test_the_ends_of_a_box_are_in_it_and_what_is_next_to_them_is_not():
+    shape = _made("box")
+    lower, upper = np.array([-1.0, 0.0, 2.0]), np.array([1.0, 0.5, 5.0])
+    assert shape.surely_holds(np.stack([lower, upper, (lower + upper) / 2])).all()
+    assert not shape.surely_holds(np.stack([lower - 1e-6, upper + 1e-6])).any()
+
+
+@pytest.mark.parametrize("p", NORMS)
+def test_diameters_of_too_many_points_to_compare_are_bounded_around_their_mean(p, monkeypatch):
+    exact = _made("polytope").diameter(p)
+    monkeypatch.setattr(polytope, "_PAIRS", 0)
+    found = _made("polytope").diameter(p)
+    assert found.kind == "bound" and exact * (1 - 1e-9) <= found <= 2 * exact
+
+
+@pytest.mark.parametrize(("p", "kind"), [(1, "bound"), (1.9, "bound"), (2, "exact"), (3, "exact"), (np.inf, "exact")])
+def test_orthogonal_projectors_are_as_far_apart_as_a_spectrahedron_is_wide_from_p_2_on(p, kind):
+    found = _made("spectrahedron").diameter(p)
+    total = float(_made("spectrahedron").total)
+    assert found.kind == kind and found >= total * 2 ** (1 / p)
+    if kind == "exact":
+        assert found == pytest.approx(total * 2 ** (1 / p), rel=1e-6)
