@@ -24,7 +24,7 @@ def test_points_beyond_the_boundary_are_pulled_in_and_others_stay(name, beyond):
     X = SETS[name]
     form, rng = X.geometry.centered_form, np.random.default_rng(0)
     for direction in rng.standard_normal((6, form.P.shape[1])):
-        w = form._along(direction) if form.E.shape[0] else direction
+        w = form.along(direction)
         low, high = 0.0, 1e3
         while high - low > 1e-14 * high:  # the largest multiple of w in the set
             middle = (low + high) / 2
@@ -39,7 +39,7 @@ def test_points_beyond_the_boundary_are_pulled_in_and_others_stay(name, beyond):
 def test_what_moves_along_equalities_is_the_nearest_to_what_was_asked():
     form = SETS["simplex"].geometry.centered_form
     for w in np.random.default_rng(1).standard_normal((5, form.P.shape[1])):
-        along = form._along(w)
-        assert np.allclose(form.E @ along, 0, atol=1e-12) and np.allclose(form._along(along), along, atol=1e-12)
+        along = form.along(w)
+        assert np.allclose(form.E @ along, 0, atol=1e-12) and np.allclose(form.along(along), along, atol=1e-12)
         assert along @ (w - along) == pytest.approx(0, abs=1e-12)
         assert form.x0.sum() + (form.P @ along).sum() == pytest.approx(1, abs=1e-12)
