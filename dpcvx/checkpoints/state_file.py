@@ -18,7 +18,7 @@ from dpcvx.storage.fingerprint import fingerprint
 from dpcvx.version import __version__
 
 _MAGIC = b"dpcvx checkpoint\n"
-_FORMAT = 6  # to be raised whenever a pickled class moves, so that older files are refused by a sentence
+_FORMAT = 7  # to be raised whenever a pickled class moves, so that older files are refused by a sentence
 _LARGEST = 2**63  # generations are below it
 
 
