@@ -30,7 +30,7 @@ def test_damage_and_other_formats_are_noticed(tmp_path):
     path.write_bytes(whole[:-100])
     with pytest.raises(CheckpointError, match="checksum"):
         dpcvx.load(path)
-    path.write_bytes(whole.replace(b'"format": 6', b'"format": 9', 1))
+    path.write_bytes(whole.replace(b'"format": 7', b'"format": 9', 1))
     with pytest.raises(CheckpointError, match="format 9"):
         dpcvx.load(path)
     path.write_bytes(b"hello")
@@ -51,7 +51,7 @@ def test_a_file_of_the_format_before_modules_moved_is_refused_unopened(tmp_path)
     forge(path, pickle.dumps(Trap()), format=2)
     with pytest.raises(CheckpointError) as caught:
         dpcvx.load(path)
-    assert str(caught.value) == f"{path} has format 2; this version reads format 6."
+    assert str(caught.value) == f"{path} has format 2; this version reads format 7."
 
 
 def test_what_was_written_is_read_with_its_stamp(tmp_path):
