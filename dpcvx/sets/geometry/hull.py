@@ -23,7 +23,8 @@ class Hull:
         self.size = float(np.maximum(constant, moving).max(initial=0.0))
         reach = row_sizes(conic.A) * min(1.0, self.size)
         self.sizes = conic.cones.largest(np.maximum(np.maximum(constant, moving), reach))
-        self.rounding = 16 * np.finfo(float).eps * (constant + moving)
+        self.said = constant + moving  # sizes of slacks near v, row by row
+        self.rounding = 16 * np.finfo(float).eps * self.said
         size = np.linalg.norm(self.G, axis=0)
         self.units = self.G[:, size > _RANK * size.max(initial=0.0)] / size[size > _RANK * size.max(initial=0.0)]
         self._moving = self._orthonormal(self.units)

@@ -13,6 +13,7 @@ digits, would leave half of them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import scipy.linalg
@@ -150,10 +151,16 @@ def _turned(cone: Cone, z: Array, slack: Array, tangent: Array, blur: float) -> 
 
 
 def _simplest(cones: Product, hull: Hull, normal: Normal, blur: float) -> Normal | None:
-    """The normal without its small entries, if it then proves as much: a larger face, or that there is no point."""
+    """The normal without its small entries, if it then proves as much: a larger face, or that there is no point.
+
+    Entries are small by themselves, or by what they say: times the size of their slacks. A face inside of a face is
+    found in a second step, but a solver's dual may have a share of both: large entries at rows that say next to nothing
+    of the first face, and a gap which they leave.
+    """
     least = max(4e-16, hull.residual(normal.z))
-    for small in _NOISE:
-        z = np.where(np.abs(normal.z) > small * np.abs(normal.z).max(), normal.z, 0.0)
+    entries = np.abs(normal.z)
+    for small, weights in product(_NOISE, (entries, entries * hull.said)):
+        z = np.where(weights > small * weights.max(), normal.z, 0.0)
         found = _exposed(cones, z, blur, normal.slack)
         if found is None or not len(found.faces) or hull.residual(found.z) > least:
             continue

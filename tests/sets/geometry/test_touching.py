@@ -46,6 +46,21 @@ def test_a_function_held_to_its_extreme_value_leaves_a_plane(name, units):
     assert np.abs((A / UNITS[units]) @ X.basis / np.linalg.norm(A / UNITS[units])).max() < 1e-6
 
 
+@pytest.mark.parametrize("units", [(2e-6, 1.0, 1e4), (1e-6, 1.0, 1.0), (7e5, 7e3, 2e-6)], ids=str)
+@pytest.mark.parametrize("size", [cp.norm2, cp.norm_inf], ids=["ball", "box"])
+@pytest.mark.parametrize("power", [2, 4, 8])
+def test_powers_that_vanish_leave_a_line_however_many_faces_are_inside_of_each_other(power, size, units):
+    # x^8 <= 0 is x^2 <= u, u^2 <= w, w^2 <= 0: a face in a face in a face, and a solver's dual has a share of all
+    x, units = cp.Variable(3, name="x"), np.array(units)
+    z = cp.multiply(1 / units, x)
+    rows = np.stack([A, B])
+    X = DecisionSet(x, [size(z) <= 1, cp.sum(cp.power(rows @ z, power)) <= 0])
+    assert X.dim == 1
+    assert np.abs(rows @ (X.center / units)).max() < 1e-6
+    along = X.basis[:, 0] / units
+    assert np.abs(rows @ along).max() < 1e-6 * np.abs(along).max()
+
+
 @pytest.mark.parametrize("units", list(UNITS))
 @pytest.mark.parametrize(
     "names",
