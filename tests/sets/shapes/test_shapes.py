@@ -348,3 +348,12 @@ def test_the_general_bound_of_the_one_norm_is_not_that_of_the_ball_around_the_ce
     shape = Shape(X.geometry, X.layout)
     shape.box = X.recognised.box
     assert shape.norm_bound(1) >= 4 and shape.norm_bound(1.5) >= 4 ** (2 / 1.5 - 1)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_intervals_of_density_matrices_are_rounded_outward_also_where_most_eigenvalues_vanish(order):
+    """The matrix of ones has the eigenvalues 0 and its order: both ends are beyond them by more than rounding."""
+    shape = _density_matrices(order).recognised
+    low, high = shape.interval(np.ones((2, order * order)) * [[1.0], [-1.0]])
+    assert np.all(low < [-1e-15 * order, -order * (1 + 1e-15)]) and np.all(high > [order * (1 + 1e-15), 1e-15 * order])
+    assert low == pytest.approx([0, -order], abs=1e-11) and high == pytest.approx([order, 0], abs=1e-11)
