@@ -167,3 +167,19 @@ def test_a_head_that_is_constant_on_the_equalities_names_a_ball():
     assert around.lengths == pytest.approx(np.full(2, np.sqrt(1.02**2 - 0.36 / (tilted @ tilted))), rel=1e-9)
     cone = DecisionSet(x, [x[0] + x[1] <= 1, cp.norm2(x) <= 0.8 * (x[0] + x[1])])
     assert ellipsoids_around(cone.geometry) == []
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e-12, 1e12, 1e250])
+def test_minimisers_over_an_ellipsoid_do_not_depend_on_the_size_of_the_costs(size):
+    """Also with entries that are 0, and with those of sizes far apart."""
+    x = cp.Variable(3)
+    shape = DecisionSet(x, [cp.quad_form(x - 1, np.diag([1.0, 4.0, 9.0]) + 0.5) <= 2]).recognised
+    assert isinstance(shape, Ellipsoid)
+    for c in np.array([[1.0, -2.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [0.0, 0.0, 0.0]]):
+        assert shape.argmin(size * c) == pytest.approx(shape.argmin(c), rel=1e-12)
+    center = np.ones(3)
+    assert shape.argmin(np.zeros(3)) == pytest.approx(center)
+    H = np.diag([1.0, 4.0, 9.0]) + 0.5
+    c = np.array([1.0, -2.0, 0.5])
+    along = np.linalg.solve(H, c)
+    assert shape.argmin(size * c) == pytest.approx(center - along * np.sqrt(2 / (c @ along)), rel=1e-9)
