@@ -11,7 +11,7 @@ from catalogue_sets import CATALOGUE
 
 from dpcvx import LossSet
 from dpcvx.sets.shapes.shape import Shape
-from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
+from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball, onto_simplex
 
 FAR = (2.0, 1e3, 1e9, 1e300)
 FLAT = {"simplex", "scaled simplex", "capped simplex", "spectrahedron", "entropy ball", "KL ball", "flow polytope"} | {
@@ -83,3 +83,16 @@ def test_the_sorted_projection_is_the_nearest_point():
         for one, found in zip(p, onto_one_norm_ball(p, radius), strict=True):
             cp.Problem(cp.Minimize(cp.sum_squares(v - one)), [cp.norm1(v) <= radius]).solve(solver=cp.CLARABEL)
             assert np.allclose(found, v.value, atol=1e-5) and np.abs(found).sum() <= radius * (1 + 1e-14)
+
+
+def test_points_of_the_ball_of_the_1_norm_do_not_move_by_a_digit_also_on_its_boundary():
+    """Teeth: the projection onto the simplex, which others get, moves most of them by rounding."""
+    points = np.random.default_rng(1).standard_normal((50, 5))
+    radii = np.abs(points).sum(axis=1)
+    for p, radius in zip(points, radii, strict=True):
+        assert np.array_equal(onto_one_norm_ball(p, radius), p)
+        assert np.array_equal(onto_one_norm_ball(p, 1.1 * radius), p)
+        moved = onto_one_norm_ball(p, 0.9 * radius)
+        assert np.abs(moved).sum() == pytest.approx(0.9 * radius) and np.all(moved * p >= 0)
+    rounded = [np.copysign(onto_simplex(np.abs(p), radius), p) for p, radius in zip(points, radii, strict=True)]
+    assert (rounded != points).any(axis=1).sum() > 25

@@ -48,3 +48,14 @@ def test_the_last_step_is_not_measured_and_yet_ends_below_the_tolerance(make, mo
     monkeypatch.setattr(batch_newton, "_LAST", 9e-3)
     monkeypatch.setattr(batch_newton, "_TOLERANCE", 9e-5)  # what (d/(1 - d))^2 promises there
     assert 2e-6 < _worst_decrement(make()) <= 9e-5
+
+
+@pytest.mark.parametrize("make", [lambda: ds.cube(4), lambda: ds.norm_ball(4, 2), lambda: ds.spectrahedron(3)])
+@pytest.mark.parametrize("iterations", range(1, 6))
+def test_rows_that_a_few_steps_do_not_bring_to_an_end_are_finished_one_by_one(make, iterations, monkeypatch):
+    chart = make().geometry.chart
+    covectors = np.random.default_rng(3).standard_normal((8, chart.width)) * 10.0 ** np.linspace(-2, 1, 8)[:, None]
+    monkeypatch.setattr(batch_newton, "_ITERATIONS", iterations)
+    found = minimise_all(chart, covectors)
+    left = [decrement(chart.factor(z), chart.joint(c))[1] for z, c in zip(found, covectors, strict=True)]
+    assert max(left) <= 1e-4

@@ -1,5 +1,6 @@
 """Certified bounds: how far the set reaches, in the norm of its center."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from declared_sets import DECLARED
@@ -66,3 +67,21 @@ def test_lifted_and_plain_bounds_agree_and_hold():
         width = np.linalg.norm(chart.pull(c))
         assert plain == pytest.approx(lifted, abs=1e-8 * width)
         assert X.support(X.unflatten(c)) - 1e-7 * width <= plain <= X.support(X.unflatten(c)) + 1e-6 * width
+
+
+@pytest.mark.parametrize("tilt", [1e-13, 3e-14, -1e-13])
+def test_a_direction_that_is_nearly_constant_is_bounded_from_above(tilt):
+    """On { x + y = 0, |x| <= 1 } <(1 + t, 1 - t), (x, y)> = 2 t x; so little is bounded by a ball around the set."""
+    y = cp.Variable(2)
+    X = DecisionSet(y, [cp.sum(y) == 0, y <= 1, y >= -1])
+    c = np.array([1 + tilt, 1 - tilt])
+    truth = abs(c[0] - c[1])
+    assert truth <= upper_bound(X.geometry.chart, X.nu, c) <= 1.02 * truth
+
+
+def test_a_linear_function_has_one_value_on_a_point():
+    y = cp.Variable(2)
+    X = DecisionSet(y, [y == np.array([1.0, -2.0])])
+    assert upper_bound(X.geometry.chart, X.nu, np.array([2.0, 3.0])) == pytest.approx(-4, abs=1e-12)
+    q = np.ones(X.geometry.conic.columns)
+    assert lifted_bound(X.geometry.chart, X.nu, q) == pytest.approx(q @ X.geometry.chart.v0, abs=1e-12)

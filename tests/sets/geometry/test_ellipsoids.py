@@ -125,3 +125,61 @@ def test_beyond_the_euclidean_norm_a_tilted_ellipsoid_is_bounded_by_its_longest_
     longest, rows = np.linalg.norm(M, 2), np.linalg.norm(M, axis=1)
     wanted = min(np.linalg.norm(rows, p), longest ** (2 / p) * rows.max() ** (1 - 2 / p))
     assert body.stretch(p) == (pytest.approx(wanted, rel=1e-9), False)
+
+
+@pytest.mark.parametrize("p", [1.1, 1.5, 1.9])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_below_the_euclidean_norm_a_tilted_ellipsoid_is_bounded_by_both_norms_in_any_unit(p, unit):
+    """|y|_p is at most |y|_1^(2/p - 1) |y|_2^(2 - 2/p), and for a stretch of one direction there is nothing between."""
+    M = unit * np.random.default_rng(6).standard_normal((3, 3))
+    body = EllipsoidBody(np.zeros(3), M, 3)
+    one = max(np.linalg.norm(M.T @ [1, a, b]) for a in (-1, 1) for b in (-1, 1))
+    longest = np.linalg.norm(M, 2)
+    wanted = [np.linalg.norm(np.linalg.norm(M, axis=1), p), one ** (2 / p - 1) * longest ** (2 - 2 / p)]
+    assert body.stretch(p) == (pytest.approx(min(*wanted, longest * 3 ** (1 / p - 0.5)), rel=1e-9), False)
+    assert np.linalg.norm(_points(body), p, axis=1).max() <= body.stretch(p)[0] * (1 + 1e-12)
+    even = EllipsoidBody(np.zeros(4), unit * (np.full((4, 4), 0.5) + 1e-9 * np.eye(4)), 4)  # nearly a needle
+    assert even.stretch(p)[0] == pytest.approx(unit * 4 ** (1 / p) * 0.5 * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("center", [0.0, 1.0])
+def test_the_center_of_an_ellipsoid_is_its_own_nearest_point(center):
+    x = cp.Variable(3)
+    shape = DecisionSet(x, [cp.quad_form(x - center, np.diag([1.0, 4.0, 9.0]) + 0.5) <= 2]).recognised
+    assert isinstance(shape, Ellipsoid)
+    points = np.stack([shape.center, shape.center + 9 * np.eye(3)[0], shape.center])
+    near = shape.project(points)
+    assert np.array_equal(near[[0, 2]], points[[0, 2]])
+    assert np.array_equal(shape.project(shape.center), shape.center)
+
+
+def test_a_head_that_is_constant_on_the_equalities_names_a_ball():
+    """|x| <= 0.8 (x_0 + x_1) is a ball where x_0 + x_1 = 1, up to rounding; where the sum may move it is none."""
+    x = cp.Variable(3)
+    others = [x >= -1, x <= 2, x[2] - x[0] <= 1]
+    X = DecisionSet(x, [x[0] + x[1] == 1, cp.norm2(x) <= 0.8 * (x[0] + x[1]), *others])
+    (around,) = ellipsoids_around(X.geometry)
+    assert around.center == pytest.approx([0.5, 0.5, 0], abs=1e-9)
+    assert around.lengths == pytest.approx(np.full(2, np.sqrt(0.64 - 0.5)), rel=1e-9)
+    tilted = np.array([0.3, 0.7, -0.2])
+    X = DecisionSet(x, [tilted @ x == 0.6, cp.norm2(x) <= 1.7 * (tilted @ x), *others])
+    (around,) = ellipsoids_around(X.geometry)
+    assert around.lengths == pytest.approx(np.full(2, np.sqrt(1.02**2 - 0.36 / (tilted @ tilted))), rel=1e-9)
+    cone = DecisionSet(x, [x[0] + x[1] <= 1, cp.norm2(x) <= 0.8 * (x[0] + x[1])])
+    assert ellipsoids_around(cone.geometry) == []
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e-12, 1e12, 1e250])
+def test_minimisers_over_an_ellipsoid_do_not_depend_on_the_size_of_the_costs(size):
+    """Also with entries that are 0, and with those of sizes far apart."""
+    x = cp.Variable(3)
+    shape = DecisionSet(x, [cp.quad_form(x - 1, np.diag([1.0, 4.0, 9.0]) + 0.5) <= 2]).recognised
+    assert isinstance(shape, Ellipsoid)
+    for c in np.array([[1.0, -2.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [0.0, 0.0, 0.0]]):
+        assert shape.argmin(size * c) == pytest.approx(shape.argmin(c), rel=1e-12)
+    center = np.ones(3)
+    assert shape.argmin(np.zeros(3)) == pytest.approx(center)
+    H = np.diag([1.0, 4.0, 9.0]) + 0.5
+    c = np.array([1.0, -2.0, 0.5])
+    along = np.linalg.solve(H, c)
+    assert shape.argmin(size * c) == pytest.approx(center - along * np.sqrt(2 / (c @ along)), rel=1e-9)

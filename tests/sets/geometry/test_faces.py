@@ -6,7 +6,7 @@ import pytest
 
 from dpcvx import DecisionSet, DegenerateSetError, EmptySetError
 from dpcvx.barriers import Exponential, Nonnegative, Power, SecondOrder, Semidefinite
-from dpcvx.sets.geometry import faces
+from dpcvx.sets.geometry import certificates, faces
 
 UNITS = (1e-6, 1.0, pytest.param(1e6, marks=pytest.mark.slow))
 _Q = np.linalg.qr(np.random.default_rng(5).standard_normal((4, 4)))[0]
@@ -212,3 +212,19 @@ def test_the_summary_says_which_constraints_touch():
     S = DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 1]))
     assert "leave no interior; reduced to a face of their cones" in S.summary() and "<= 1.0" in S.summary()
     assert "face" not in DecisionSet(*_vector(3, lambda x: [cp.norm2(x) <= 1, _N @ x >= 0.9])).summary()
+
+
+@pytest.mark.parametrize("name", ["half-space and ball", "two balls", "nuclear norm"])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 30.0])
+def test_a_proof_holds_for_points_far_out_also_where_the_set_is_close_to_the_origin(name, unit, monkeypatch):
+    asked = []
+
+    def certify(conic, normal, reach):
+        asked.append(reach)
+        return certificates.certify(conic, normal, reach)
+
+    monkeypatch.setattr(faces, "certify", certify)
+    make, dim, point = FACES[name]
+    X = DecisionSet(*make(unit))
+    assert X.dim == dim and X.center == pytest.approx(unit * point, abs=1e-6 * unit)
+    assert asked and min(asked) >= 16 * max(1.0, np.abs(X.geometry.chart.v0).max() / 2)

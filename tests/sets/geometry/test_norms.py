@@ -114,3 +114,15 @@ def test_a_solver_that_says_nothing_leaves_a_bound(monkeypatch):
     side = np.full(5, 0.4)
     monkeypatch.setattr(envelopes.ConeProgram, "minimise", minimise)
     assert 1 <= norm_bound(declared._set.geometry, -side, side, 1) <= 2 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("total", "each"), [(1.0, 0.4), (3.0, 2.0), (1.0, 0.1)])
+def test_what_a_solver_reached_is_what_is_then_proved(total, each):
+    """The sum of the functions above |d_i| is the 1-norm's largest value: the total, or all entries at their ends."""
+    geometry = LossSet(*_sparse_changes(5, total, each))._set.geometry
+    side = np.full(5, each)
+    above = envelopes.together(epigraphs(geometry.conic)[0], envelopes.in_entries(geometry.conic, np.zeros(5), side))
+    weights, _, reached = envelopes._weights(geometry, above)
+    assert reached == pytest.approx(min(total, 5 * each), rel=1e-6)
+    assert envelopes.sum_bound(geometry, above) == pytest.approx(reached, rel=1e-6)
+    assert np.all(weights >= 0) and np.bincount(above.entry, weights=weights) == pytest.approx(np.ones(5))

@@ -7,8 +7,8 @@ from catalogue_sets import CATALOGUE
 
 from dpcvx import DecisionSet
 from dpcvx.sets.geometry.batch_newton import minimise_all
-from dpcvx.sets.geometry.newton import minimise
-from dpcvx.sets.geometry.primal_dual import approach
+from dpcvx.sets.geometry.newton import decrement, minimise
+from dpcvx.sets.geometry.primal_dual import approach, approach_sparse
 
 SIZES = 10.0 ** np.arange(-3, 9)
 
@@ -83,3 +83,38 @@ def test_curved_sets_and_charts_without_rows_go_on_as_before():
 def test_weights_too_far_apart_are_said_to_be_so():
     with pytest.raises(np.linalg.LinAlgError, match="too far apart"):
         approach(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2), np.array([[1.0, 0.0]]))
+
+
+@pytest.mark.parametrize("chart", charts())
+@pytest.mark.parametrize("size", [1e15, 1e18, 1e24])
+def test_points_stay_inside_where_rounding_hides_the_boundary(chart, size):
+    """A slack of 1/size is then rounded to none: the last point that has one is the answer."""
+    toward = chart.joint(np.random.default_rng(4).standard_normal((6, chart.width)))
+    z = approach(chart.inequalities, chart.s0, size * toward)
+    assert np.isfinite(z).all() and chart.interior(z).all()
+    near = approach(chart.inequalities, chart.s0, 1e6 * toward)
+    assert np.all((toward * z).sum(axis=1) <= (toward * near).sum(axis=1) + 1e-6)
+
+
+def twins(copies, pairs=60):
+    """Every coordinate together with multiples of it, whose lower ends coincide and share one weight."""
+    x = cp.Variable((copies, pairs), name="x")
+    others = [x[k] == (k + 1) * x[0] for k in range(1, copies)]
+    return DecisionSet(x, [x >= 0, x[0] <= 1, *others, cp.sum(x[0]) == pairs / 3])
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("size", [1e-2, 1.0, 1e2, 1e5])
+def test_on_a_sparse_chart_slack_times_multiplier_is_the_weight_of_the_row(copies, size):
+    X = twins(copies, 120 // copies)
+    chart = X.geometry.chart
+    weights = chart.structure.weights
+    assert chart.name == "sparse" and weights.min() == pytest.approx(1 / copies)
+    linear = chart.pull(size * np.random.default_rng(5).standard_normal(X.size))
+    z, loads = approach_sparse(chart, linear)
+    slack = chart.slack(z)
+    assert (slack > 0).all()
+    assert np.abs(slack * loads / weights - 1).max() <= 0.1
+    missing = chart.tangential(linear + chart.gradient_of(-loads))
+    assert np.linalg.norm(missing) <= 1e-5 * max(1.0, np.linalg.norm(linear))
+    assert decrement(chart.factor(z), linear)[1] < 0.25

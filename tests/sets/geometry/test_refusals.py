@@ -73,6 +73,12 @@ UNBOUNDED = {
     "curved": (lambda x: [cp.square(x[0]) <= x[1], x[1] >= 0], (2,), r"upper bound on x\[1\]", [0, 1]),
     "logarithm": (lambda x: [cp.log(x[0]) >= x[1], x[1] >= 0, x[1] <= 1], (2,), r"upper bound on x\[0\]", [1, 0]),
     "diagonal": (lambda x: [cp.abs(x[0] - x[1]) <= 1, x[0] >= 0], (2,), "upper bound on x", [1, 1]),
+    "beside auxiliaries": (
+        lambda x: [cp.exp(x[0]) + cp.exp(-x[0]) <= 4, x[1] >= 0],
+        (2,),
+        r"Add an upper bound on x\[1\]",
+        [0, 1],
+    ),
 }
 
 

@@ -15,11 +15,13 @@ from scipy import sparse
 
 import decision_sets as ds
 from dpcvx import DecisionSet, DeclarationError, OracleError
+from dpcvx.sets.oracles.conic_oracles import ConicOracles
 from dpcvx.sets.shapes.box import Box
 from dpcvx.sets.shapes.ellipsoid import Ellipsoid
 from dpcvx.sets.shapes.euclidean_ball import EuclideanBall, FlatBall
 from dpcvx.sets.shapes.outline import _dual_vector
 from dpcvx.sets.shapes.simplex import CappedSimplex, Simplex
+from dpcvx.sets.solvers.cone_program import Answer
 from dpcvx.sets.solvers.linear_program import LinearProgram, inequality_duals
 
 CASES = 7  # of each oracle on each of 31 sets: more than 200, of which the quick tests take some
@@ -311,3 +313,22 @@ def test_dual_vectors_reach_the_norm_whatever_the_size(p, size):
     c, dual = _dual_vector(d, p), np.inf if p == 1 else p / (p - 1)
     assert np.linalg.norm(c, dual) == pytest.approx(1, rel=1e-12)
     assert c @ (d / size) == pytest.approx(np.linalg.norm(d / size, p), rel=1e-12)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_an_answer_that_is_almost_solved_is_not_the_nearest_point_without_a_proof(mirrored):
+    """Also not at -p, where the sum with p vanishes, though not the distance."""
+    x = cp.Variable(2)
+    X = DecisionSet(x, [cp.norm2(x) <= 1, cp.norm2(x - 0.3) <= 1, x[0] >= 0.2])
+    oracles, form = ConicOracles(X.geometry), X.geometry.centered_form
+    p = np.array([-0.5, 0.1])
+    claimed = -p if mirrored else np.array([0.6, 0.3])
+
+    class AlmostSolved:
+        def minimise(self, q):
+            point = np.linalg.solve(form.P.toarray(), claimed - form.x0)
+            return Answer("AlmostSolved", point, np.concatenate([np.zeros(len(form.E.toarray())), form.s0]))
+
+    oracles._quick_quadratic, oracles._quadratic = None, AlmostSolved()
+    assert X.contains(claimed)
+    assert oracles.project(p) == pytest.approx([0.2, 0.1], abs=1e-5)

@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 
 from dpcvx import DecisionSet
 from dpcvx.sets.geometry.nearest import nearest
-from dpcvx.sets.oracles import conic_oracles
+from dpcvx.sets.oracles import conic_oracles, polishing
 from dpcvx.sets.oracles.conic_oracles import ConicOracles
 from dpcvx.sets.oracles.polishing import Polishing
 
@@ -152,3 +152,19 @@ def test_an_almost_solved_projection_is_taken_where_its_gap_is_small(monkeypatch
     monkeypatch.setattr(ConicOracles, "_gap", lambda *_: np.inf)
     with pytest.raises(AssertionError, match="central path"):
         X.project(p)
+
+
+def test_programs_of_too_many_columns_or_rows_are_not_polished(monkeypatch):
+    """At most as many columns as said, and four times as many rows."""
+    forms = {}
+    for count in (17, 18):
+        A, x = np.random.default_rng(count).standard_normal((count, N)), cp.Variable(N)
+        A /= np.linalg.norm(A, axis=1, keepdims=True)
+        forms[count] = DecisionSet(x, [A @ x <= 0.4, cp.norm2(x) <= 0.5]).geometry.centered_form
+        assert forms[count].A.shape == (count + N + 1, N)
+    monkeypatch.setattr(polishing, "_MOST", N)
+    assert Polishing.of(forms[17]) is not None and Polishing.of(forms[18]) is None
+    monkeypatch.setattr(polishing, "_MOST", N + 1)
+    assert Polishing.of(forms[18]) is not None
+    monkeypatch.setattr(polishing, "_MOST", N - 1)
+    assert Polishing.of(forms[17]) is None

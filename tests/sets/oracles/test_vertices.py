@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from declared_sets import DECLARED
 
-from dpcvx import DecisionSet, UnsupportedConeError
+from dpcvx import DecisionSet, OracleError, UnsupportedConeError
+from dpcvx.sets.oracles.enumeration import reach_far_enough, reach_in_every_direction
+from dpcvx.sets.oracles.vertex_sampling import VertexPeeling
 
 
 def _is_vertex(X, point):
@@ -65,3 +67,40 @@ def test_boxes_and_simplices_need_no_own_sampler():
     assert set(np.unique(np.round(box.sample_vertex(np.full(6, 0.3), rng), 9))) <= {0.0, 1.0}
     simplex = DecisionSet(x, [x >= 0, cp.sum(x) == 1])
     assert np.sort(np.round(simplex.sample_vertex(np.full(6, 1 / 6), rng), 9))[-1] == 1
+
+
+def test_a_path_that_rounding_ends_is_tried_anew_seven_times(monkeypatch):
+    tries, vertex = [], np.array([1.0, 0.0])
+
+    def peel(self, x, rng):
+        tries.append(x)
+        if len(tries) < works:
+            raise OracleError("lost")
+        return vertex
+
+    monkeypatch.setattr(VertexPeeling, "_peel", peel)
+    sampler = VertexPeeling(DecisionSet(*DECLARED["norm1"]()).geometry.centered_form, 2)
+    for works in (1, 2, 8):
+        tries.clear()
+        assert sampler.sample(np.zeros(2), np.random.default_rng(0)) is vertex and len(tries) == works
+    works = 9
+    tries.clear()
+    with pytest.raises(OracleError, match="lost"):
+        sampler.sample(np.zeros(2), np.random.default_rng(0))
+    assert len(tries) == 8
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("away", [0.0, 50.0])
+def test_corners_reach_far_enough_up_to_a_share_of_the_size_of_the_set_in_any_unit(unit, away):
+    """A square of side 1, which may be away from the origin; bounds that lie outside by more mean that one is lost."""
+    corners = unit * (away + np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+
+    def bound(beyond):
+        return lambda c: float((corners @ c).max()) + beyond * unit * float(np.linalg.norm(c))
+
+    assert reach_far_enough(corners, bound(5e-8)) and not reach_far_enough(corners, bound(1e-6))
+    assert reach_in_every_direction(corners, bound(1e-9)) and not reach_in_every_direction(corners, bound(1e-6))
+    for lost in range(4):
+        left = np.delete(corners, lost, axis=0)
+        assert not reach_far_enough(left, bound(0.0)) and not reach_in_every_direction(left, bound(0.0))

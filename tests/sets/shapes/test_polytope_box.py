@@ -42,6 +42,16 @@ def test_the_box_holds_the_set_and_is_as_tight_as_by_two_programs_for_each_entry
         assert lower[i] >= low - 1e-7 and upper[i] <= high + 1e-7
 
 
+@pytest.mark.parametrize("make", [two_way_flow, cut_cube, portfolio], ids=lambda make: make.__name__)
+def test_points_that_attain_many_bounds_leave_few_programs(make, monkeypatch):
+    """Two for each entry would be more than 200."""
+    asked, real = [], Polytope.support_bound
+    X = make()
+    monkeypatch.setattr(Polytope, "support_bound", lambda self, c: asked.append(c) or real(self, c))
+    lower, upper = X.recognised.box
+    assert len(asked) <= 8 and np.all(lower < upper)
+
+
 def test_a_bound_that_no_point_attains_is_not_left_as_it_is(monkeypatch):
     """The teeth: with a distance that calls every bound attained, the box of the cut cube stays too wide."""
     assert cut_cube().recognised.box[1].max() < 1 + 1e-9

@@ -308,3 +308,52 @@ def test_orthogonal_projectors_are_as_far_apart_as_a_spectrahedron_is_wide_from_
     assert found.kind == kind and found >= total * 2 ** (1 / p)
     if kind == "exact":
         assert found == pytest.approx(total * 2 ** (1 / p), rel=1e-6)
+
+
+def _density_matrices(order, total=1.0):
+    return DecisionSet((S := cp.Variable((order, order), PSD=True)), [cp.trace(S) == total])
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+@pytest.mark.parametrize("p", [1, 1.3, 1.9])
+def test_the_diameter_of_an_even_spectrahedron_is_attained_by_matrices_of_even_entries(order, p):
+    """For as many angles a of pi/8 as of 5 pi/8, cos a and sin a are orthogonal, and all |sin(a_i + a_j)| equal.
+
+    The difference of the projectors onto cos a + sin a and cos a - sin a has the entries 2 sin(a_i + a_j)/order.
+    """
+    angles = np.repeat([np.pi / 8, 5 * np.pi / 8], order // 2)
+    u, v = np.cos(angles) + np.sin(angles), np.cos(angles) - np.sin(angles)
+    assert u @ v == pytest.approx(0, abs=1e-12)
+    truth = 3 * np.linalg.norm((np.outer(u, u) / (u @ u) - np.outer(v, v) / (v @ v)).ravel(), p)
+    assert truth == pytest.approx(3 * np.sqrt(2) * order ** (2 / p - 1), rel=1e-12)
+    shape = _density_matrices(order, 3.0).recognised
+    assert isinstance(shape, Spectrahedron)
+    assert truth <= shape.diameter(p) <= truth * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("order", [4, 6])
+@pytest.mark.parametrize("p", [2, 2.5, 8])
+def test_the_general_bound_of_a_norm_knows_the_ball_around_the_center(order, p):
+    """Of density matrices it has the radius sqrt(1 - 1/order) around I/order; their box alone says far more."""
+    X = _density_matrices(order)
+    shape = Shape(X.geometry, X.layout)
+    shape.box = X.recognised.box
+    around = 1 / np.sqrt(order) + 1.01 * np.sqrt(1 - 1 / order)
+    assert 1 <= shape.norm_bound(p) <= around * (1 + 1e-6)
+    assert p > 2.5 or np.linalg.norm(shape.box[1], p) > 1.2 * around
+
+
+def test_the_general_bound_of_the_one_norm_is_not_that_of_the_ball_around_the_center():
+    X = _density_matrices(4)
+    shape = Shape(X.geometry, X.layout)
+    shape.box = X.recognised.box
+    assert shape.norm_bound(1) >= 4 and shape.norm_bound(1.5) >= 4 ** (2 / 1.5 - 1)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_intervals_of_density_matrices_are_rounded_outward_also_where_most_eigenvalues_vanish(order):
+    """The matrix of ones has the eigenvalues 0 and its order: both ends are beyond them by more than rounding."""
+    shape = _density_matrices(order).recognised
+    low, high = shape.interval(np.ones((2, order * order)) * [[1.0], [-1.0]])
+    assert np.all(low < [-1e-15 * order, -order * (1 + 1e-15)]) and np.all(high > [order * (1 + 1e-15), 1e-15 * order])
+    assert low == pytest.approx([0, -order], abs=1e-11) and high == pytest.approx([order, 0], abs=1e-11)
