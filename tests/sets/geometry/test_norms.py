@@ -116,7 +116,7 @@ def test_a_solver_that_says_nothing_leaves_a_bound(monkeypatch):
     assert 1 <= norm_bound(declared._set.geometry, -side, side, 1) <= 2 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("total", "each"), [(1.0, 0.4), (3.0, 2.0), (1.0, 0.1)])
+@pytest.mark.parametrize(("total", "each"), [(1.0, 0.4), (3.0, 2.0), (1.0, 0.1), (1e-3, 4e-4), (2e3, 1.5e3)])
 def test_what_a_solver_reached_is_what_is_then_proved(total, each):
     """The sum of the functions above |d_i| is the 1-norm's largest value: the total, or all entries at their ends."""
     geometry = LossSet(*_sparse_changes(5, total, each))._set.geometry
