@@ -7,6 +7,7 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 import dpcvx
+from dpcvx.sets.loss_check import _rounded
 
 
 def triangle():
@@ -94,3 +95,13 @@ def test_a_simulation_of_minutes_is_refused_with_a_suggestion():
     learner = dpcvx.FTRL(ds.simplex(3), box_losses(3, 0.0, 1.0), 100, 1.0, seed=0)
     with pytest.raises(dpcvx.LossOutOfSetError, match=r"round 1 is outside.*100 of 100 losses.*divide the losses by 3"):
         dpcvx.simulate(learner, np.full((100, 3), 30.0))
+
+
+@pytest.mark.parametrize("power", [-9, -1, 0, 3])
+def test_numbers_of_two_digits_are_suggested_as_they_are_and_others_outward(power):
+    for digits in range(10, 100):
+        number = float(f"{digits}e{power}")
+        assert _rounded(number, True) == _rounded(number, False) == number
+        assert _rounded(-number, True) == _rounded(-number, False) == -number
+        assert _rounded(number * 1.0001, True) == pytest.approx((digits + 1) * 10.0**power, rel=1e-12)
+        assert _rounded(number * 1.0001, False) == number

@@ -116,7 +116,7 @@ def test_a_solver_that_says_nothing_leaves_a_bound(monkeypatch):
     assert 1 <= norm_bound(declared._set.geometry, -side, side, 1) <= 2 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("total", "each"), [(1.0, 0.4), (3.0, 2.0), (1.0, 0.1)])
+@pytest.mark.parametrize(("total", "each"), [(1.0, 0.4), (3.0, 2.0), (1.0, 0.1), (1e-3, 4e-4), (2e3, 1.5e3)])
 def test_what_a_solver_reached_is_what_is_then_proved(total, each):
     """The sum of the functions above |d_i| is the 1-norm's largest value: the total, or all entries at their ends."""
     geometry = LossSet(*_sparse_changes(5, total, each))._set.geometry
@@ -126,3 +126,13 @@ def test_what_a_solver_reached_is_what_is_then_proved(total, each):
     assert reached == pytest.approx(min(total, 5 * each), rel=1e-6)
     assert envelopes.sum_bound(geometry, above) == pytest.approx(reached, rel=1e-6)
     assert np.all(weights >= 0) and np.bincount(above.entry, weights=weights) == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_largest_sum_of_a_knapsack_is_reached_and_proved_in_any_unit(unit):
+    """Of entries at most 1, 2, 3 that cost as much, 9 in all: 1 + 2, and 4/3 of the third."""
+    x, caps = cp.Variable(3), np.array([1.0, 2.0, 3.0])
+    geometry = DecisionSet(x, [x >= 0, x <= unit * caps, caps @ x <= 9 * unit]).geometry
+    above = envelopes.in_entries(geometry.conic, np.ones(3), np.zeros(3))
+    assert envelopes._weights(geometry, above)[2] == pytest.approx(unit * 13 / 3, rel=1e-6)
+    assert envelopes.sum_bound(geometry, above) == pytest.approx(unit * 13 / 3, rel=1e-6)

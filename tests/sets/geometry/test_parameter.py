@@ -59,3 +59,8 @@ def test_multipliers_of_a_solver_that_is_wrong_save_nothing(off, monkeypatch):
     assert right.programs == 2
     monkeypatch.setattr(module, "LinearProgram", Wrong)
     assert barrier_parameter(geometry.conic, geometry.chart).programs == (2 if off < 1e-9 else 0)
+
+
+def test_a_point_has_the_parameter_zero():
+    found = DecisionSet(x, [x == np.array([1.0, -2.0, 0.0])]).geometry.parameter
+    assert (found.nu, found.cones, str(found)) == (0, 0, "0 = 0 (sum over the cones)")

@@ -357,3 +357,18 @@ def test_intervals_of_density_matrices_are_rounded_outward_also_where_most_eigen
     low, high = shape.interval(np.ones((2, order * order)) * [[1.0], [-1.0]])
     assert np.all(low < [-1e-15 * order, -order * (1 + 1e-15)]) and np.all(high > [order * (1 + 1e-15), 1e-15 * order])
     assert low == pytest.approx([0, -order], abs=1e-11) and high == pytest.approx([order, 0], abs=1e-11)
+
+
+@pytest.mark.parametrize("unit", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("q", [1, 2, 3.3])
+def test_clipping_leaves_points_of_a_stretched_ball_to_the_digit_and_brings_in_all_others(unit, q):
+    """Points along all directions, a little inside and a little outside of the boundary."""
+    axes, x = unit * np.array([1.0, 0.5, 3.0]), _vector()
+    X = DecisionSet(x, [cp.pnorm(cp.multiply(1 / axes, x - unit), q, approx=False) <= 1])
+    d = np.random.default_rng(0).standard_normal((20, 3))
+    boundary = axes * d / np.linalg.norm(d, q, axis=1, keepdims=True)
+    inside, outside = unit + (1 - 1e-6) * boundary, unit + 1.05 * boundary
+    assert np.array_equal(X.recognised.clip(inside), inside)
+    clipped = X.recognised.clip(outside)
+    assert np.linalg.norm((clipped - unit) / axes, q, axis=1).max() <= 1 + 1e-7
+    assert np.all((clipped != outside).any(axis=1))
