@@ -218,17 +218,18 @@ class FullInformation(Player):
     def _best_action(self, noisy_sum: Array, constants: Any) -> Array:
         """The action after losses of that sum, which carries the noise of privacy."""
 
-    @abstractmethod
     def answers(self, prefixes: Array, deviations: Array) -> Array:
         """What this learner plays in many rounds of the present epoch, from what its sums released in each of them.
 
-        The same actions as those of `act`, up to rounding, and quicker: they are found together. Nothing is noted of
-        them, so `missed` does not know of these rounds.
+        The same actions as those of `act`, up to rounding, and quicker where they are found together. Nothing is noted
+        of them, so `missed` does not know of these rounds.
 
         Args:
             prefixes: (rounds, *shape of a loss) the `prefix` of the sums in each round.
-            deviations: (rounds,) their `gaussian_deviation`.
+            deviations: (rounds,) their `gaussian_deviation`; a learner that needs none of them leaves them aside.
         """
+        constants = self._tuned.constants
+        return np.array([self._best_action(prefix, constants) for prefix in prefixes])
 
     @abstractmethod
     def _tune(self, horizon: int) -> Any:

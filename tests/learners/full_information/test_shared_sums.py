@@ -24,6 +24,7 @@ from dpcvx import (
     load,
     save,
 )
+from dpcvx.learners.full_information.learner import FullInformation
 from dpcvx.privacy.exact_sums import ExactSums
 from dpcvx.streams import stream
 
@@ -32,6 +33,22 @@ X, OTHER, Y = ds.simplex(N), ds.cube(N), box_losses(N)
 AWAY = ds.loss_box(N, 1, 3)  # the middle of it is expected
 POLYTOPE = ds.polytope(np.vstack([np.eye(N), -np.eye(N), np.ones(N)]), np.append(np.ones(2 * N), 1.5))
 LOSSES = np.random.default_rng(5).uniform(-1, 1, (T, N))
+
+
+class HalfWay(FullInformation):
+    """One of a user's own: half-way between the center and the leader."""
+
+    def _tune(self, horizon):
+        return self.decision_set.center
+
+    def _best_action(self, noisy_sum, center):
+        return (center + self.decision_set.argmin(noisy_sum)) / 2
+
+    def _epoch_bound(self, center):
+        return None
+
+    def _details(self):
+        return []
 
 
 class Peeking(FTRL):
@@ -77,7 +94,9 @@ def test_a_learner_on_shared_sums_plays_as_with_its_own(kind, horizon):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("make", [FTPL, *(partial(FTRL, regularizer=name) for name in ("euclidean", "barrier"))])
+@pytest.mark.parametrize(
+    "make", [FTPL, HalfWay, *(partial(FTRL, regularizer=name) for name in ("euclidean", "barrier"))]
+)
 @pytest.mark.parametrize("horizon", [T, None])
 def test_the_answers_to_many_releases_are_the_actions_of_their_rounds(make, delta, horizon):
     sums = PrivateSums(AWAY, horizon, 1.0, delta, seed=3)
