@@ -127,8 +127,8 @@ for text in json.load(open({str(path)!r})):
 @pytest.mark.parametrize("own", ["replace", "zero-out"])
 def test_other_neighbours_of_gaussian_sums_cost_as_the_euclidean_lengths_of_their_changes(own):
     """Entries in [-1, 2] and [0, 4] move by (3, 4) where a loss is replaced, and by (2, 4) where it becomes 0."""
-    l = cp.Variable(2)  # noqa: E741
-    Y = dpcvx.LossSet(l, [l >= np.array([-1.0, 0.0]), l <= np.array([2.0, 4.0])])
+    loss = cp.Variable(2)
+    Y = dpcvx.LossSet(loss, [loss >= np.array([-1.0, 0.0]), loss <= np.array([2.0, 4.0])])
     made = dpcvx.PrivateSums(Y, 64, 1.0, 1e-6, neighbours=own).certificate
     other, ratio = ("zero-out", math.sqrt(20) / 5) if own == "replace" else ("replace", 5 / math.sqrt(20))
     assert made.epsilon_for(other) == pytest.approx(zcdp_epsilon(made.rho * ratio**2, 1e-6), rel=1e-5)
