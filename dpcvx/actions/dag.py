@@ -192,21 +192,24 @@ class Dag:
         return found
 
     def spread_flow(self) -> Array:
-        """A unit flow on the live edges, positive on all: the mean of one path through each of them."""
+        """A unit flow on the live edges, positive on all: the mean of one random path through each of them.
+
+        From its edge on, and back from it, a path goes along the edges of each node with equal chances.
+        """
         tails, heads = self.tails.tolist(), self.heads.tolist()
-        came, goes = [-1] * self.nodes, [-1] * self.nodes  # an edge into and out of each node
+        out, into = (np.bincount(ends, minlength=self.nodes) for ends in (self.tails, self.heads))
+        out[-1] = into[0] = 1  # whose edges no path needs
+        before = np.bincount(self.tails, 1 / into[self.tails], self.nodes).tolist()
+        after = np.bincount(self.heads, 1 / out[self.heads], self.nodes).tolist()
+        # paths that have yet to come to a node, by each of its edges, and to go on from it
+        flow = [1.0] * len(tails)
+        backwards, onwards = (1 / into).tolist(), (1 / out).tolist()
+        for e in np.argsort(-self.heads, kind="stable").tolist():
+            flow[e] += before[heads[e]]
+            before[tails[e]] += before[heads[e]] * backwards[tails[e]]
         for e, (tail, head) in enumerate(zip(tails, heads, strict=True)):
-            came[head] = e
-            goes[tail] = e
-        flow = [1] * len(tails)
-        before = np.bincount(self.tails, minlength=self.nodes).tolist()  # paths that have yet to come to a node
-        after = np.bincount(self.heads, minlength=self.nodes).tolist()  # paths that have yet to go on from it
-        for v in range(self.nodes - 1, 0, -1):
-            flow[came[v]] += before[v]
-            before[tails[came[v]]] += before[v]
-        for v in range(self.nodes - 1):
-            flow[goes[v]] += after[v]
-            after[heads[goes[v]]] += after[v]
+            flow[e] += after[tail]
+            after[head] += after[tail] * onwards[head]
         return np.array(flow) / len(tails)
 
     def indicator(self, edges: list[int] | Array) -> Array:

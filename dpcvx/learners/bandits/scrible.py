@@ -35,6 +35,7 @@ hardly more than 1 where T is a million.
 """
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +135,6 @@ class SCRiBLe(Bandit):
         if chart.dim:
             z = linear = np.zeros((*self.leading, chart.size))
             self._progress = Progress(0, _iterate(chart, z, linear, 0.0 * z[..., 0]))
-            self._center = chart.factor(np.zeros(chart.size))
         self._drawn: tuple[Array, Array, Any] | None = None  # C'^-1 u, C u and rho of the last action, |u| = SHRINK
 
     @property
@@ -260,6 +260,11 @@ class SCRiBLe(Bandit):
         stays = np.asarray(near)[..., None]
         z, linear, step = (np.where(stays, part, 0.0) for part in (at.z, linear, step))
         return z, linear, step, np.where(near, left, 0.0)[()]
+
+    @cached_property
+    def _center(self) -> Factor:
+        """The factor at the center."""
+        return self._chart.factor(np.zeros(self._chart.size))
 
     def _brought_near(self, linear: Array) -> tuple[Array, Any]:
         """The same covectors on the tangent space without what is normal to it, and which of them are not too long."""

@@ -108,8 +108,9 @@ class NormalEquations:
         """
         values = self._fill(weights)
         matrix = self._idle.take(lambda: self._set_up(values))
-        matrix.upper.data = values
-        matrix.factorised.refactor(matrix.upper)
+        if matrix.upper.data is not values:  # one that was not set up for them
+            matrix.upper.data = values
+            matrix.factorised.refactor(matrix.upper)
         return Lease(matrix, self._idle)
 
     def _set_up(self, values: Array) -> "_Matrix":

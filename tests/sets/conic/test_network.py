@@ -53,6 +53,21 @@ def test_what_a_graph_says_about_its_paths(seed, wide, monkeypatch):
     assert np.abs(balance - demand).max() <= 1e-14
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_spread_flow_is_the_mean_of_a_random_path_through_each_edge(seed):
+    network = _random(seed)
+    paths, dag = _paths(network), network.dag
+    out, into = (np.bincount(ends[dag.live], minlength=_nodes(network)) for ends in (network.tails, network.heads))
+    expected = np.zeros(dag.size)
+    for path in paths:
+        edges = np.flatnonzero(path)
+        edges = edges[np.argsort([np.flatnonzero(dag.order == network.tails[e])[0] for e in edges])]
+        for k in range(len(edges)):  # through this edge: any edge into its tail and so on back, any out of its head
+            back, onward = network.tails[edges[1 : k + 1]], network.heads[edges[k:-1]]
+            expected += path / (np.prod(into[back]) * np.prod(out[onward]))
+    assert np.abs(dag.spread_flow() - expected[dag.live] / len(dag.live)).max() <= 1e-14
+
+
 def test_a_cycle_on_the_way_is_seen_and_one_aside_is_not():
     on = Network(np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), 0, 3)
     aside = Network(np.array([0, 1, 4, 5]), np.array([1, 3, 5, 4]), 0, 3)

@@ -1,6 +1,8 @@
 """The sparse chart: the same barrier, center and oracles as the dense route, and its factor by identities."""
 
 import pickle
+from itertools import pairwise
+from typing import ClassVar
 
 import cvxpy as cp
 import networkx as nx
@@ -296,12 +298,14 @@ class _SuperLU:
     """SciPy's factorisation as a stranger's."""
 
     made = 0
+    factorised: ClassVar[list] = []
 
     def __init__(self, upper):
         _SuperLU.made += 1
         self.refactor(upper)
 
     def refactor(self, upper):
+        _SuperLU.factorised.append(upper.data.tobytes())
         self._solver = splu(sparse.csc_array(upper + sparse.triu(upper, 1).T))
 
     def solve(self, right):
@@ -311,6 +315,8 @@ class _SuperLU:
 def test_another_factorisation_can_be_plugged_in(grid):
     X = DecisionSet(*SETS["grid"](), factorisation=_SuperLU)
     assert _SuperLU.made
+    repeated = [first == second for first, second in pairwise(_SuperLU.factorised)]
+    assert not any(repeated)  # no numbers are factorised twice in a row
     assert np.abs(X.center - grid.center).max() <= 1e-9
     c = np.random.default_rng(0).standard_normal(X.shape)
     assert np.abs(X.barrier.argmin(c) - grid.barrier.argmin(c)).max() <= 1e-9
