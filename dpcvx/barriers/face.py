@@ -13,9 +13,15 @@ def origin(normal: Array, least: float) -> Face:
 
 
 def ray(normal: Array, direction: Array, least: float) -> Face:
-    """The face that is the ray of a direction."""
+    """The face that is the ray of a direction; entries at which the direction is zero are not mixed with others."""
     unit = direction / np.linalg.norm(direction)
-    across = np.linalg.svd(unit[None, :])[2][1:]
+    at = np.flatnonzero(unit)
+    turned = np.zeros((len(at) - 1, len(unit)))
+    if len(at) == 2:
+        turned[0, at] = unit[at[1]], -unit[at[0]]
+    else:
+        turned[:, at] = np.linalg.svd(unit[None, at])[2][1:]
+    across = np.concatenate([turned, np.eye(len(unit))[unit == 0]])
     return Face(normal, across, unit[None, :], least)
 
 

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Nonnegative, Product
+from dpcvx.barriers.cone import Face
 from dpcvx.sets.conic.canonical import ConicSet
 
 
@@ -48,6 +49,35 @@ def tighten_rows(conic: ConicSet, rows: Array) -> ConicSet:
         e=np.concatenate([conic.e, conic.b[rows]]),
         equality_source=np.concatenate([conic.equality_source, conic.source[rows]]),
     )
+
+
+def in_faces(conic: ConicSet, faces: Sequence[tuple[slice, Face]]) -> ConicSet:
+    """The set with some blocks of its rows in faces of their cones: equalities, and the rows of smaller cones."""
+    if not faces:
+        return conic
+    keep = np.ones(len(conic.b), dtype=bool)
+    for rows, _ in faces:
+        keep[rows] = False
+    kept = keep_rows(conic, keep)
+    first = [conic.source[rows.start] for rows, _ in faces]
+    return replace(
+        kept,
+        A=_stacked(kept.A, [sparse.csr_array(face.onto) @ conic.A[rows] for rows, face in faces]),
+        b=np.concatenate([kept.b, *(face.onto @ conic.b[rows] for rows, face in faces)]),
+        cones=Product([*kept.cones.cones, *(face.cone or Nonnegative(len(face.onto)) for _, face in faces)]),
+        source=np.concatenate([kept.source, np.repeat(first, [len(face.onto) for _, face in faces])]),
+        E=_stacked(conic.E, [sparse.csr_array(face.zero) @ conic.A[rows] for rows, face in faces]),
+        e=np.concatenate([conic.e, *(face.zero @ conic.b[rows] for rows, face in faces)]),
+        equality_source=np.concatenate(
+            [conic.equality_source, np.repeat(first, [len(face.zero) for _, face in faces])]
+        ),
+    )
+
+
+def _stacked(above: sparse.csr_array, below: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    stacked = sparse.csr_array(sparse.vstack([above, *below]))
+    stacked.eliminate_zeros()
+    return stacked
 
 
 def keep_equalities(conic: ConicSet, keep: Bools) -> ConicSet:

@@ -16,6 +16,7 @@ from dpcvx.sets.conic.presolve.heads import eliminate_heads
 from dpcvx.sets.conic.presolve.idle_columns import drop_idle_columns
 from dpcvx.sets.conic.presolve.parallel_rows import fold_parallel_rows
 from dpcvx.sets.conic.presolve.scaling import scale
+from dpcvx.sets.conic.presolve.vanishing import reduce_vanishing
 from dpcvx.sets.conic.pruning import prune_rows
 from dpcvx.sets.solvers.cone_program import ConeProgram
 
@@ -41,6 +42,7 @@ def test_every_step_leaves_the_set_as_it_is(name):
     wanted = [support(conic, c) for c in directions]
     for step in (
         scale,
+        reduce_vanishing,
         lambda conic: fold_parallel_rows(conic, NAMES),
         substitute_equalities,
         eliminate_heads,
@@ -121,3 +123,39 @@ def test_factors_are_the_parts_in_disjoint_coordinates():
     count, of_row = factors(lifted(x, [x[:2] >= 0, x[0] + x[1] == 1, x[2] >= 0, x[2] <= 1]))
     assert count == 2
     assert len(set(of_row[:2])) == len(set(of_row[2:])) == 1 and of_row[0] != of_row[2]
+
+
+VANISHING = {
+    "norm2": cp.norm2,
+    "sum_squares": cp.sum_squares,
+    "huber": lambda y: cp.sum(cp.huber(y)),
+    "fourth power": lambda y: cp.sum(cp.power(y, 4)),
+    "power cones": lambda y: cp.pnorm(y, 2.5, approx=False),
+}
+
+
+@pytest.mark.parametrize("name", VANISHING)
+def test_a_vanishing_function_becomes_the_equalities_that_it_means_in_their_own_coefficients(name):
+    x = _x()
+    rows = np.array([[1e-6, 3.0, 0.0], [0.0, 7.0, 1e6]])
+    conic = reduce_vanishing(lifted(x, [cp.norm2(x) <= 1, VANISHING[name](rows @ x - [1.0, 2.0]) <= 0]))
+    scaled = conic.E.toarray() @ np.linalg.pinv(conic.P.toarray())
+    scaled, level = scaled[np.abs(scaled).max(axis=1) > 0], conic.e[np.abs(scaled).max(axis=1) > 0]
+    for row, value in zip(rows, (1.0, 2.0), strict=True):
+        assert any(
+            np.allclose(mine * value, row * right, rtol=1e-15, atol=0)
+            for mine, right in zip(scaled, level, strict=True)
+        )
+
+
+def test_a_zero_on_the_diagonal_of_a_semidefinite_matrix_leaves_a_smaller_one():
+    X = cp.Variable((3, 3), PSD=True)
+    conic = reduce_vanishing(lifted(X, [X[1, 1] == 0, cp.trace(X) <= 1]))
+    assert [cone.block for cone in conic.cones.cones if not cone.is_polyhedral] == [3]
+
+
+def test_signs_that_leave_room_and_signs_that_contradict_reduce_nothing():
+    x = _x()
+    for constraints in ([cp.norm2(x) <= 1e-14], [cp.sum_squares(x) <= -1], [cp.geo_mean(x) >= 0, cp.sum(x) <= 1]):
+        conic = lifted(x, constraints)
+        assert reduce_vanishing(conic) is conic

@@ -19,6 +19,7 @@ from dpcvx.sets.conic.presolve.idle_columns import drop_idle_columns
 from dpcvx.sets.conic.presolve.own_units import in_own_units
 from dpcvx.sets.conic.presolve.parallel_rows import fold_parallel_rows
 from dpcvx.sets.conic.presolve.scaling import scale
+from dpcvx.sets.conic.presolve.vanishing import reduce_vanishing
 
 __all__ = ["fold_on_hull", "presolve"]
 
@@ -33,7 +34,7 @@ def presolve(conic: ConicSet, names: Sequence[str]) -> ConicSet:
     Raises:
         EmptySetError: where rows by themselves cannot hold.
     """
-    conic = in_own_units(conic)
+    conic = in_own_units(reduce_vanishing(conic))
     while True:
         before = (conic.A.shape, conic.E.shape)
         conic = drop_constant_rows(conic, names)
