@@ -64,9 +64,9 @@ CORNERS = {
     "hull": (
         lambda: DecisionSet(
             (x := cp.Variable(2)),
-            [(w := cp.Variable(3, nonneg=True)) <= 5, x == np.array([[0.0, 4, 0], [0, 0, 3]]) @ w, cp.sum(w) == 1],
+            [x == np.array([[-1.0, 4, 1], [-1, 0.5, 3]]) @ (w := cp.Variable(3, nonneg=True)), cp.sum(w) == 1],
         ).recognised,
-        np.array([[0.0, 0], [4, 0], [0, 3]]),
+        np.array([[-1.0, -1], [4, 0.5], [1, 3]]),
     ),
 }  # fmt: skip
 
