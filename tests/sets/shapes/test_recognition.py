@@ -115,23 +115,24 @@ def _stretched(by):
 NEARLY = {
     "ball": (lambda by: _shape(3, lambda x: [cp.norm2(cp.multiply(_stretched(by), x)) <= 2]), EuclideanBall, Ellipsoid),
     "skewed ball": (
-        lambda by: _shape(3, lambda x: [cp.norm2((np.eye(3) + by * np.eye(3, k=1)) @ x) <= 2]), EuclideanBall, Ellipsoid,
-    ),
-    "simplex": (
-        lambda by: _shape(3, lambda x: [x >= 0, _stretched(by) @ x == 2]), CappedSimplex, CappedSimplex,
+        lambda by: _shape(3, lambda x: [cp.norm2((np.eye(3) + by * np.eye(3, k=1)) @ x) <= 2]),
+        EuclideanBall,
+        Ellipsoid,
     ),
     "spectrahedron": (
-        lambda by: _shape((3, 3), lambda x: [cp.trace(np.diag(_stretched(by)) @ x) == 2], PSD=True), Spectrahedron, Shape,
+        lambda by: _shape((3, 3), lambda x: [cp.trace(np.diag(_stretched(by)) @ x) == 2], PSD=True),
+        Spectrahedron,
+        Shape,
     ),
     "nuclear ball": (
-        lambda by: _shape(
-            (2, 2), lambda x: [cp.normNuc(cp.multiply(np.array([[1.0, 1 + by], [1, 1]]), x)) <= 2]
-        ), MatrixBall, Shape,
+        lambda by: _shape((2, 2), lambda x: [cp.normNuc(cp.multiply(np.array([[1.0, 1 + by], [1, 1]]), x)) <= 2]),
+        MatrixBall,
+        Shape,
     ),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("name", ["ball", "skewed ball", "spectrahedron", "nuclear ball"])
+@pytest.mark.parametrize("name", NEARLY)
 def test_a_set_that_differs_by_rounding_is_taken_for_the_shape_and_by_more_is_not(name):
     make, near, far = NEARLY[name]
     assert type(make(0.0)) is near
