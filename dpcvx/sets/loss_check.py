@@ -117,8 +117,8 @@ class LossCheck:
         if not self.by_entry:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            over = np.where(self.largest > 0, self.largest / np.maximum(self.upper, 0.0), 0.0)
-            under = np.where(self.least < 0, self.least / np.minimum(self.lower, 0.0), 0.0)
+            over = np.where(self.largest > 0, self.largest / np.abs(np.maximum(self.upper, 0.0)), 0.0)
+            under = np.where(self.least < 0, np.abs(self.least / np.minimum(self.lower, 0.0)), 0.0)
         needed = float(max(over.max(), under.max()))
         holds_zero = bool((self.lower <= 0).all() and (self.upper >= 0).all())
         return _rounded(needed, up=True) if holds_zero and math.isfinite(needed) else None
