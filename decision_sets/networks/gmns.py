@@ -31,8 +31,8 @@ class Row(NamedTuple):
     number: int
     fields: dict[str, str]
 
-    def fault(self, words: str) -> ValueError:
-        return ValueError(f"{self.path.name}, line {self.number}: {words}")
+    def fault(self, words: str) -> ArgumentError:
+        return ArgumentError(f"{self.path.name}, line {self.number}: {words}")
 
     def text(self, name: str) -> str:
         """A field that must be there."""

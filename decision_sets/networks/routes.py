@@ -87,6 +87,7 @@ class Routes(DecisionSet):
             if len(held):
                 constraints.append(used[held] @ x <= capacity[held])
         plain = len(constraints) == 1 and self.dag is not None
+        self._routes_fit = capacity is None or bool(np.all(capacity[links] >= 1.0))
         if cycles == "capped":
             self.bandit_refusal = _NO_BANDITS
         super().__init__(
@@ -107,6 +108,20 @@ class Routes(DecisionSet):
     def _drawn(self, point: Array, rng: np.random.Generator) -> Array:
         assert self.dag is not None
         return self.dag.indicator(self.dag.draw(point, rng))
+
+    def least_cost(self, costs: Any) -> float:
+        """The least cost of a point, for costs of the coordinates.
+
+        Loops only add to costs that are not negative, so the least of a capped flow into which every route fits is that
+        of the cheapest route, which needs no linear program.
+        """
+        c = self.layout.vector(costs, "costs")
+        if self.dag is not None or not self._routes_fit or c.min() < 0:
+            return -float(self.support(-c))
+        times = np.zeros(len(self.network.links))
+        times[self.links] = c
+        origin, destination = (self.network.numbers[end] for end in (self.origin, self.destination))
+        return fastest(self.network, self.links, origin, destination, times)[0]
 
     # paths
 

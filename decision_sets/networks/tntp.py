@@ -36,6 +36,7 @@ _CALLED = {
     "b": {"b", "alpha", "b_coefficient"},
     "power": {"power", "beta", "exponent"},
 }
+_TURNED = (["y", "x"], ["lat", "lon"], ["lat", "long"], ["latitude", "longitude"])  # columns with the second one first
 _SPELT = re.compile(  # names in several words, which blanks part from each other too
     r"\b((init|term|from|to|a|b|i|j)[ -]node|free[ -]?flow([ -]travel)?[ -]time|link[ -](length|type)|speed[ -]limit)\b"
 )
@@ -56,18 +57,18 @@ class Contents(NamedTuple):
     comments: list[str]
     lines: list[Line]
 
-    def fault(self, line: int, words: str) -> ValueError:
-        return ValueError(f"{self.path.name}, line {line}: {words}")
+    def fault(self, line: int, words: str) -> ArgumentError:
+        return ArgumentError(f"{self.path.name}, line {line}: {words}")
 
     def whole(self, tag: str) -> int | None:
         """The whole number after a tag."""
         line = self.tags.get(tag)
         if line is None:
             return None
-        number = re.match(r"\d+", line.text)
+        number = re.fullmatch(r"(\d+)(\.0*)?", line.text.partition("~")[0].rstrip(" \t;"))
         if number is None:
             raise self.fault(line.number, f"<{tag}> must be followed by a whole number, not {line.text!r}.")
-        return int(number[0])
+        return int(number[1])
 
 
 def read_net(path: Path) -> Network:
@@ -111,7 +112,12 @@ def read_net(path: Path) -> Network:
         )
     kept = [i for i, (tail, head) in enumerate(ends) if tail != head]
     zones = contents.whole("NUMBER OF ZONES") or 0
-    nodes = sorted({node for i in kept for node in ends[i]} | set(range(1, zones + 1)))
+    named = {node for i in kept for node in ends[i]}
+    most = max(*named, contents.whole("NUMBER OF NODES") or 0)
+    if zones > most:
+        announced = contents.tags["NUMBER OF ZONES"].number
+        raise contents.fault(announced, f"{zones} zones are announced, but no more than {most} nodes.")
+    nodes = sorted(named | set(range(1, zones + 1)))
     number = {name: i for i, name in enumerate(nodes)}
     open_from = contents.whole("FIRST THRU NODE") or 0
     tails, heads = [ends[i][0] for i in kept], [ends[i][1] for i in kept]
@@ -134,16 +140,18 @@ def read_nodes(path: Path) -> dict[int, tuple[float, float]]:
     """Coordinates of the nodes of a `_node.tntp` file."""
     contents = _opened(path)
     found: dict[int, tuple[float, float]] = {}
+    turned = False
     for position, line in enumerate(contents.lines):
         fields = line.text.replace(",", " ").split()
-        if position == 0 and not re.fullmatch(r"\d+", fields[0]):
-            continue  # names of the columns
+        if position == 0 and not re.fullmatch(r"\d+", fields[0]):  # names of the columns
+            turned = [name.lower() for name in fields[1:3]] in _TURNED
+            continue
         if len(fields) < 3:
             raise contents.fault(
                 line.number, f"a node has a number and two coordinates, but {len(fields)} fields came."
             )
         node = _node(contents, line, fields[0])
-        x, y = (_coordinate(contents, line, field) for field in fields[1:3])
+        x, y = (_coordinate(contents, line, field) for field in (fields[2:0:-1] if turned else fields[1:3]))
         if found.setdefault(node, (x, y)) != (x, y):
             raise contents.fault(line.number, f"node {node} has other coordinates than above; is this a file of nodes?")
     return found
@@ -181,7 +189,7 @@ def _opened(path: Path) -> Contents:
     for number, text in _lines(path):
         tag = re.match(r"<([^>]*)>(.*)", text)
         if tag and not lines:
-            tags[tag[1].strip().upper()] = Line(number, tag[2].strip())
+            tags[" ".join(tag[1].split()).upper()] = Line(number, tag[2].strip())
             if "~" in tag[2]:
                 comments.append(tag[2].partition("~")[2])
             continue
@@ -219,7 +227,7 @@ def _known(name: str) -> str:
 def _node(contents: Contents, line: Line, text: str) -> int:
     if not re.fullmatch(r"\d+(\.0*)?", text):
         raise contents.fault(line.number, f"a node is a whole number, not {text!r}.")
-    return int(float(text))
+    return int(text.partition(".")[0])
 
 
 def _number(contents: Contents, line: Line, text: str, name: str) -> float:

@@ -19,6 +19,7 @@ from dpcvx.errors import ArgumentError
 
 _DIGITS = 12  # decimal digits of a time, at most, where times are not tiny
 _LARGEST = 308  # exponent of a power of 10 that is a number still
+_FAR = 1000.0  # times the fastest route, above which no time is told from another
 _EXACT = 2.0**52  # whole numbers below this are exact in floating point
 
 
@@ -93,8 +94,7 @@ def toward(network: Network, origin: int, destination: int, times: Array) -> Arr
     way = usable(network, origin, destination)
     tails, heads = network.tails[way], network.heads[way]
     nodes = len(network.nodes)
-    scale = _scale(tails, heads, times[way], nodes, origin, destination)
-    weights = np.rint(times[way] * scale) * (2 * nodes) + 1
+    weights = _weights(tails, heads, times[way], nodes, origin, destination)
     s = distances(heads, tails, weights, nodes, destination)
     r = distances(tails, heads, weights, nodes, origin)
     before, after = s[tails] - r[tails], s[heads] - r[heads]
@@ -134,8 +134,7 @@ def layered(network: Network, origin: int, destination: int, hops: int) -> Graph
 def fastest(network: Network, links: Array, origin: int, destination: int, times: Array) -> tuple[float, Array]:
     """The least time of a route on these links, and the links of one that has it and, among those, the fewest links."""
     tails, heads, nodes = network.tails[links], network.heads[links], len(network.nodes)
-    scale = _scale(tails, heads, times[links], nodes, origin, destination)
-    weights = np.rint(times[links] * scale) * (2 * nodes) + 1
+    weights = _weights(tails, heads, times[links], nodes, origin, destination)
     cheapest = _cheapest(tails, heads, weights, nodes)
     matrix = _matrix(tails[cheapest], heads[cheapest], weights[cheapest], nodes)
     _, before = csgraph.dijkstra(matrix, indices=origin, return_predecessors=True)
@@ -169,11 +168,23 @@ def _cheapest(tails: Array, heads: Array, weights: Array, nodes: int) -> Array:
     return np.asarray(order[first])
 
 
-def _scale(tails: Array, heads: Array, times: Array, nodes: int, origin: int, destination: int) -> float:
-    """A power of 10 by which times become whole numbers, of which sums along routes stay exact."""
+def _weights(tails: Array, heads: Array, times: Array, nodes: int, origin: int, destination: int) -> Array:
+    """Whole numbers of which each holds a time and one link, and of which sums along routes stay exact.
+
+    Times are cut at far more than the fastest route takes: it uses none of those, and a road that is closed by a time
+    of 1e9 would leave no digits to the others.
+    """
     tiny = np.maximum(times, np.finfo(float).tiny)  # a weight of 0 would be no link
+    least = float(distances(tails, heads, tiny, nodes, origin)[destination])
+    if least > nodes * np.finfo(float).tiny:
+        tiny = np.minimum(tiny, _FAR * least)
     ends = distances(tails, heads, tiny, nodes, origin), distances(heads, tails, tiny, nodes, destination)
     largest = max(float(end[np.isfinite(end)].max()) for end in ends)
+    return np.asarray(np.rint(np.minimum(times, tiny) * _scale(largest, nodes)) * (2 * nodes) + 1)
+
+
+def _scale(largest: float, nodes: int) -> float:
+    """A power of 10 by which times become whole numbers, for the largest sum of them along routes."""
     if largest <= nodes * np.finfo(float).tiny:
         return 1.0
     size = math.log10(largest)

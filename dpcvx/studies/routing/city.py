@@ -17,6 +17,7 @@ import numpy as np
 
 from decision_sets.networks import Network, Routes
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.sweep.folder import Row
 from dpcvx.experiments.sweep.result import SweepResult
 from dpcvx.experiments.sweep.task import Sweep
@@ -67,7 +68,7 @@ class City:
         ]
         known = [time for time in times if np.isfinite(time) and time > 0]
         if not known:
-            raise ValueError(f"None of the {len(self.pairs)} pairs is joined by a route that takes any time.")
+            raise ArgumentError(f"None of the {len(self.pairs)} pairs is joined by a route that takes any time.")
         return float(np.mean(known))
 
     @cached_property

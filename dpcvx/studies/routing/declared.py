@@ -25,6 +25,7 @@ from decision_sets.changes import share
 from decision_sets.networks import Routes
 from dpcvx.arguments import positive
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy import Change
 from dpcvx.sets import LossSet
 
@@ -65,7 +66,7 @@ def declare_times(empty: Array, days: Array, unit: float, ceiling: float = CEILI
         ceiling: k, above 1.
     """
     if positive(ceiling, "ceiling") <= 1:
-        raise ValueError(f"ceiling must be above 1, not {ceiling:g}: links take at least their empty time.")
+        raise ArgumentError(f"ceiling must be above 1, not {ceiling:g}: links take at least their empty time.")
     lower, upper = empty / unit, np.maximum(ceiling * empty / unit, _LEAST)
     time = cp.Variable(len(empty), name="time")
     loss_set = LossSet(time, [time >= lower, time <= upper], name=f"times of 1 to {ceiling:g} times the empty roads'")

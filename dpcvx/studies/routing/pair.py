@@ -13,7 +13,7 @@ import numpy as np
 from decision_sets.networks import Network, Routes, routes
 from dpcvx.arguments import positive, share, whole
 from dpcvx.arrays import Array
-from dpcvx.errors import DpcvxError
+from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners import FTPL, FTRL, AdaptiveBandit, PrivateBandit, private_bandit
 from dpcvx.learners.bandits.choice import bandits
 from dpcvx.privacy import Certificate, Change
@@ -192,7 +192,9 @@ def study_pair(
     X = wish.to(network, origin, destination, days.usual)
     route, unit = usual_trip(X, days.usual)
     if unit <= 0:
-        raise ValueError(f"The usual trip from {origin!r} to {destination!r} takes no time; there is nothing to learn.")
+        raise ArgumentError(
+            f"The usual trip from {origin!r} to {destination!r} takes no time; there is nothing to learn."
+        )
     declared = _declared(X, days, unit, wish)
     rounds = drawn_days(len(days.times), wish.horizon, wish.seed)
     outcomes = []

@@ -7,6 +7,7 @@ from typing import Any
 from decision_sets.networks import Network
 from decision_sets.networks.text_file import text_of
 from decision_sets.networks.tntp import read_trips
+from dpcvx.errors import ArgumentError
 
 Pair = tuple[Any, Any]
 _HEADER = re.compile(r"(o|from|origin|orig|start|source)([ _-]?(node|zone))?([ _-]?(id|name))?")
@@ -27,7 +28,7 @@ def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
     """
     if given == "all":
         if not network.trips:
-            raise ValueError("--pairs all takes the pairs with demand, and there is none; give --trips, or a file.")
+            raise ArgumentError("--pairs all takes the pairs with demand, and there is none; give --trips, or a file.")
         found = [pair for pair, amount in network.trips.items() if amount > 0 and pair[0] != pair[1]]
     else:
         path = Path(given)
@@ -39,7 +40,7 @@ def wanted_pairs(given: str, network: Network) -> tuple[Pair, ...]:
         else:
             found = _lines(path, network)
     if not found:
-        raise ValueError(f"{given} holds no pair of nodes.")
+        raise ArgumentError(f"{given} holds no pair of nodes.")
     return tuple(dict.fromkeys(found))
 
 
@@ -58,13 +59,13 @@ def _lines(path: Path, network: Network) -> list[Pair]:
         if header and fields[0] not in network.numbers:
             continue
         if len(fields) < 2:
-            raise ValueError(f"{path.name}, line {number}: an origin and a destination are needed, not {text!r}.")
+            raise ArgumentError(f"{path.name}, line {number}: an origin and a destination are needed, not {text!r}.")
         try:
             origin = _named(fields[0], network, "origin")
             destination = _named(fields[1], network, "destination")
         except ValueError as error:
-            raise ValueError(f"{path.name}, line {number}: {error}") from error
+            raise ArgumentError(f"{path.name}, line {number}: {error}") from error
         if origin == destination:
-            raise ValueError(f"{path.name}, line {number}: origin and destination are both {fields[0]}.")
+            raise ArgumentError(f"{path.name}, line {number}: origin and destination are both {fields[0]}.")
         found.append((origin, destination))
     return found

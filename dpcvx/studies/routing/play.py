@@ -100,7 +100,7 @@ class Tally:
         self._last += late.mean(axis=1).sum(axis=0)
         self._round += len(days)
         if self._round == self.rounds[self._taken]:
-            best = -float(self._X.support(-(self._counts @ self._costs)))
+            best = self._X.least_cost(self._counts @ self._costs)
             self.regret[:, self._taken] = self._incurred - best
             self._taken += 1
         return np.asarray(values)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import decision_sets as ds
+from dpcvx.errors import DpcvxError
 
 NET = """<NUMBER OF ZONES> 2
 <NUMBER OF NODES> 5
@@ -122,6 +123,33 @@ def test_a_malformed_line_of_a_tntp_net_is_named(write, old, new, sentence):
         ds.read_network(write("t_net.tntp", NET.replace(old, new)))
 
 
+def test_blanks_in_a_tag_do_not_open_the_zones(write):
+    network = ds.read_network(write("t_net.tntp", NET.replace("FIRST THRU NODE", "First  Thru\tNode ")))
+    assert network.closed.tolist() == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "NODE> 3",
+            "NODE> 3.5",
+            r"t_net.tntp, line 3: <FIRST THRU NODE> must be followed by a whole number, not '3.5'",
+        ),
+        ("ZONES> 2", "ZONES> 99999999999", r"t_net.tntp, line 1: 99999999999 zones are announced, but no more"),
+        ("\t4\t3\t50\t2\t2.5", "\t4\tx\t50\t2\t2.5", r"t_net.tntp, line 12: a node is a whole number, not 'x'"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_an_error_of_the_package(write, old, new, sentence):
+    with pytest.raises(DpcvxError, match=sentence):
+        ds.read_network(write("t_net.tntp", NET.replace(old, new)))
+
+
+def test_large_numbers_of_nodes_keep_all_their_digits(write):
+    network = ds.read_network(write("t_net.tntp", NET.replace("\t3\t5\t", "\t3\t99999999999999999999999\t")))
+    assert network.nodes[-1] == 99999999999999999999999
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -142,6 +170,13 @@ def test_a_malformed_line_of_trips_is_named(write, text, sentence):
         return
     with pytest.raises(ValueError, match=sentence):
         ds.read_network(*files)
+
+
+def test_coordinates_are_read_by_the_names_of_their_columns(write):
+    straight = "Node\tX\tY\n" + "".join(f"{node}\t2\t{node}\t;\n" for node in range(1, 6))
+    turned = "Node\tLat\tLon\n" + "".join(f"{node}\t{node}\t2\t;\n" for node in range(1, 6))
+    found = [ds.read_network(write("t_net.tntp", NET), write("t_node.tntp", text)) for text in (straight, turned)]
+    assert found[0].positions.tolist() == found[1].positions.tolist() == [[2.0, float(node)] for node in range(1, 6)]
 
 
 def test_a_malformed_line_of_coordinates_is_named(write):

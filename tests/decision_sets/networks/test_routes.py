@@ -104,3 +104,31 @@ def test_routes_of_sioux_falls_have_the_measured_size(sioux_falls):
     X = ds.routes(sioux_falls, 1, 20, times=sioux_falls.times)
     assert (X.size, X.dim) == (38, 15)
     assert not X.excluded.shuts_out_the_best and X.excluded.best == 22
+
+
+def test_the_least_cost_of_a_capped_flow_is_that_of_its_linear_program():
+    roads, rng = nx.DiGraph(nx.grid_2d_graph(3, 3)), np.random.default_rng(0)
+    for capacity in (None, 0.6):
+        X = ds.routes(roads, (0, 0), (2, 2), cycles="capped", capacity=capacity)
+        for costs in (*rng.uniform(0, 3, (6, X.size)), *rng.integers(0, 2, (6, X.size)), *rng.normal(size=(3, X.size))):
+            assert X.least_cost(costs) == pytest.approx(-X.support(-costs), abs=1e-9)
+
+
+def test_the_least_cost_of_a_capped_flow_into_which_routes_fit_needs_no_linear_program(monkeypatch):
+    X = ds.routes(nx.DiGraph(nx.grid_2d_graph(3, 3)), (0, 0), (2, 2), cycles="capped")
+    monkeypatch.setattr(ds.Routes, "support", None)
+    assert X.least_cost(np.ones(X.size)) == 4.0
+
+
+@pytest.mark.parametrize("far", [1e9, 1e250])
+def test_a_road_that_is_closed_by_a_huge_time_leaves_the_digits_of_the_others(far):
+    roads = {("o", 1): 1.0, (1, "d"): 1 + 2e-9, ("o", 2): 1.0, (2, "d"): 1 + 1e-9, (2, 3): far, (3, "d"): 1.0}
+    graph = nx.DiGraph()
+    for (u, v), time in roads.items():
+        graph.add_edge(u, v, time=time)
+    network = ds.as_network(graph)
+    origin, destination = network.numbers["o"], network.numbers["d"]
+    links = usable(network, origin, destination)
+    time, route = fastest(network, links, origin, destination, network.times)
+    assert time == 2 + 1e-9
+    assert [network.links[link] for link in route] == [("o", 2), (2, "d")]
