@@ -36,6 +36,11 @@ def lift(declaration: Declaration) -> ConicSet:
                 data, _, inverse = problem.get_problem_data(cp.CLARABEL)
         except cp.SolverError as error:
             raise UnsupportedConeError(f"cvxpy found no conic form of these constraints: {error}") from error
+        except ValueError as error:
+            raise UnsupportedConeError(
+                f"cvxpy fails to bring these constraints into cones: {error}. It does so where geometric means of several "
+                "lengths are declared with approx=False; leave that out."
+            ) from error
     program = data["param_prob"]
     owner, block = _owners([*declaration.constraints, tie], program, inverse)
     tied = owner == len(declaration.constraints)

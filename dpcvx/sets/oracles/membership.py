@@ -19,6 +19,7 @@ from dpcvx.sets.geometry.geometry import Geometry
 from dpcvx.sets.solvers.cone_program import Answer, ConeProgram
 
 _ROUNDING = 1e-13
+_NOTHING = 1e-12  # share of the largest entry below which a fixed one is 0 but for rounding
 _PROVED = 1e-10  # share of the way to the center at which a point is looked at
 _CLEAR = 1e-8  # share of the way that a solver must say is missing before its no counts
 
@@ -34,8 +35,11 @@ class Membership:
         """The length of which `tol` is a share, for each entry: its width, or where it is fixed its position."""
         conic, chart = self._geometry.conic, self._chart
         widths = np.sqrt(conic.P.multiply(conic.P) @ (chart.column_widths() ** 2)) * (chart.moving() > 0)
-        least = widths[widths > 0].min() if np.any(widths > 0) else float(np.abs(chart.x0).max(initial=0.0)) or 1.0
-        return np.asarray(np.where(widths > 0, widths, np.maximum(np.abs(chart.x0), least)))
+        position = np.abs(chart.x0)
+        largest = float(position.max(initial=0.0))
+        least = widths[widths > 0].min() if np.any(widths > 0) else largest or 1.0  # of entries that are fixed at 0
+        fixed = np.where(position > _NOTHING * largest, position, least)
+        return np.asarray(np.where(widths > 0, widths, fixed))
 
     @cached_property
     def _blur(self) -> float:

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from dpcvx import DeclarationError, UnsupportedConeError
+from dpcvx import DecisionSet, DeclarationError, UnsupportedConeError
 from dpcvx.barriers import KINDS
 from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
@@ -166,3 +166,10 @@ def test_rows_that_no_cone_claims_or_two_do_are_refused(monkeypatch, known, clai
     monkeypatch.setattr("dpcvx.sets.conic.lift.KINDS", known(KINDS))
     with pytest.raises(UnsupportedConeError, match=f"has 6 rows of cones, .* claim {claimed} of them"):
         lift(declare(x, [x >= 0, cp.norm2(x) <= 1]))
+
+
+def test_geometric_means_of_several_lengths_that_break_cvxpy_are_a_sentence():
+    x = cp.Variable(4)
+    means = [cp.geo_mean(part, approx=False) >= 0.1 for part in (x, x[:2])]
+    with pytest.raises(UnsupportedConeError, match="geometric means of several lengths .* leave that out"):
+        DecisionSet(x, [*means, cp.sum(x) <= 2])
