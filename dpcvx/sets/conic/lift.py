@@ -38,8 +38,8 @@ def lift(declaration: Declaration) -> ConicSet:
             raise UnsupportedConeError(f"cvxpy found no conic form of these constraints: {error}") from error
         except ValueError as error:
             raise UnsupportedConeError(
-                f"cvxpy fails to bring these constraints into cones: {error}. It does so where geometric means of several "
-                "lengths are declared with approx=False; leave that out."
+                f"cvxpy fails to bring these constraints into cones: {error}. It does so where geometric means of "
+                "several lengths are declared with approx=False; leave that out."
             ) from error
     program = data["param_prob"]
     owner, block = _owners([*declaration.constraints, tie], program, inverse)

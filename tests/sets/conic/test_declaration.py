@@ -171,5 +171,5 @@ def test_rows_that_no_cone_claims_or_two_do_are_refused(monkeypatch, known, clai
 def test_geometric_means_of_several_lengths_that_break_cvxpy_are_a_sentence():
     x = cp.Variable(4)
     means = [cp.geo_mean(part, approx=False) >= 0.1 for part in (x, x[:2])]
-    with pytest.raises(UnsupportedConeError, match="geometric means of several lengths .* leave that out"):
+    with pytest.raises(UnsupportedConeError, match="geometric means of several lengths"):
         DecisionSet(x, [*means, cp.sum(x) <= 2])
