@@ -88,8 +88,8 @@ class PrivateSums(RunningSums):
         if self.secure:
             warn_if_weak(positive(epsilon, "epsilon"), share(delta, "delta"))
         self.settings = {
-            "epsilon": epsilon,
-            "delta": delta,
+            "epsilon": positive(epsilon, "epsilon"),
+            "delta": share(delta, "delta"),
             "counter": counter,
             "noise": noise,
             "neighbours": neighbours,
