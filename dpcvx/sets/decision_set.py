@@ -265,7 +265,7 @@ class DecisionSet:
 
     def summary(self) -> str:
         """What was declared and what was derived, in a few lines."""
-        declared = [f"  subject to {text}" for text in shortened(self._declaration.names)]
+        declared = [f"  subject to {text}" for text in shortened(self.declared)]
         return "\n".join([self._title(), *declared, *(f"  {key:16s} {text}" for key, text in self._derived())])
 
     def _title(self) -> str:
