@@ -250,12 +250,14 @@ MISSING = {
     "HybridBandit needs a loss_set": lambda: dpcvx.HybridBandit(X, horizon=8),
     "LazyWeights needs an epsilon": lambda: dpcvx.LazyWeights(X, Y, horizon=8),
     "PrivateBandit needs an epsilon": lambda: dpcvx.PrivateBandit(dpcvx.SCRiBLe(X, Y, 8)),
+    "PrivateSums needs a horizon": lambda: dpcvx.PrivateSums(Y, epsilon=1.0),
+    "PrivateSums needs an epsilon": lambda: dpcvx.PrivateSums(Y, 8),
     "PrivateArms needs an epsilon": lambda: dpcvx.PrivateArms("bound", 3, horizon=8),
 }
 
 
 @pytest.mark.parametrize("words", MISSING)
-def test_what_every_learner_needs_is_named_with_what_it_is(words):
+def test_what_learners_and_sums_need_is_named_with_what_it_is(words):
     with pytest.raises(dpcvx.ArgumentError, match=f"^{words}: ") as caught:
         MISSING[words]()
     assert isinstance(caught.value, TypeError)
