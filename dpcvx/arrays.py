@@ -39,8 +39,11 @@ def reals(given: Any, what: str, shape: tuple[int, ...] | None = None) -> Array:
     )
     if kind.__module__.partition(".")[0] == "cvxpy":
         raise ArgumentError(
-            f"The {what} must be {wanted}, not a {kind.__name__} of cvxpy: give numbers, such as its value or gradient."
+            f"The {what} must be {wanted}, not {_article(kind.__name__)} of cvxpy: give numbers, such as its value or "
+            "gradient."
         )
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise ArgumentError(f"The {what} has masked entries, which are no numbers; give numbers for all, by .filled().")
     array, trouble = None, ""
     try:
         array = _in_order(given) if _is_series(given) else np.asarray(given)

@@ -242,3 +242,67 @@ def test_the_sentence_on_weak_privacy_has_the_odds_in_it():
     assert "e^30 = 1e+13" in weakness(30.0)
     assert "once in 50 runs" in weakness(1.0, 0.02)
     assert weakness(20.0, 1e-3) is None
+
+
+MISSING = {
+    "SCRiBLe needs a horizon": lambda: dpcvx.SCRiBLe(X, Y),
+    "Exp2 needs a horizon": lambda: dpcvx.Exp2(X, Y),
+    "HybridBandit needs a loss_set": lambda: dpcvx.HybridBandit(X, horizon=8),
+    "LazyWeights needs an epsilon": lambda: dpcvx.LazyWeights(X, Y, horizon=8),
+    "PrivateBandit needs an epsilon": lambda: dpcvx.PrivateBandit(dpcvx.SCRiBLe(X, Y, 8)),
+    "PrivateSums needs a horizon": lambda: dpcvx.PrivateSums(Y, epsilon=1.0),
+    "PrivateSums needs an epsilon": lambda: dpcvx.PrivateSums(Y, 8),
+    "PrivateArms needs an epsilon": lambda: dpcvx.PrivateArms("bound", 3, horizon=8),
+}
+
+
+@pytest.mark.parametrize("words", MISSING)
+def test_what_learners_and_sums_need_is_named_with_what_it_is(words):
+    with pytest.raises(dpcvx.ArgumentError, match=f"^{words}: ") as caught:
+        MISSING[words]()
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"epsilon": 1.0, "delta": "1e-6"}, {"epsilon": 1.0, "delta": -1}])
+def test_who_compares_learners_says_once_what_is_wrong_for_all(wrong):
+    with pytest.raises(dpcvx.ArgumentError, match=r"^(epsilon|delta) must be [^;]*\.$"):
+        dpcvx.private_learner(X, Y, 8, **wrong)
+
+
+def test_a_private_bandit_is_not_made_private_again():
+    with pytest.raises(dpcvx.ArgumentError, match="private already"):
+        dpcvx.PrivateBandit(dpcvx.private_bandit(X, Y, 8, 1.0), 1.0)
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 1.5])
+def test_what_is_no_seed_is_refused(seed):
+    with pytest.raises(dpcvx.ArgumentError, match=r"^seed must be an int"):
+        dpcvx.FTRL(X, Y, 8, 1.0, seed=seed)
+
+
+def test_an_epsilon_of_single_precision_is_a_number():
+    learner = dpcvx.FTRL(X, Y, 8, np.float32(0.5))
+    assert learner.certificate.epsilon == 0.5
+
+
+def test_masked_entries_are_no_loss():
+    learner = dpcvx.FTRL(X, Y, 8, seed=0)
+    learner.act()
+    with pytest.raises(dpcvx.ArgumentError, match="masked"):
+        learner.update(np.ma.masked_array(np.zeros(3), [True, False, False]))
+    learner.update(np.ma.masked_array(np.zeros(3)))
+    assert learner.rounds == 1
+
+
+def test_shapes_are_told_for_one_round():
+    learner, bandit = dpcvx.FTRL(X, Y, 8, seed=0), dpcvx.SCRiBLe(X, Y, 8, seed=0)
+    learner.act(), bandit.act()
+    with pytest.raises(dpcvx.ArgumentError, match=r"has shape \(1, 3\); expected \(3,\), the loss of one round"):
+        learner.update(np.zeros((1, 3)))
+    with pytest.raises(dpcvx.ArgumentError, match=r"must be one number, .* not an array of shape \(3,\)"):
+        bandit.update(np.zeros(3))
+
+
+def test_an_option_that_arms_do_not_have_is_named_as_theirs():
+    with pytest.raises(TypeError, match=r"^PrivateArms has no argument reward_range; there are rewards, "):
+        dpcvx.PrivateArms("bound", 3, 1.0, horizon=8, reward_range=(0, 1))

@@ -14,7 +14,7 @@ from dpcvx import markup
 from dpcvx.adapters.arm_policy import COIN, NOISY, UNIT, ArmLearner, ArmPolicy, PullingPolicy
 from dpcvx.adapters.mabwiser import MabwiserPolicy, is_mabwiser
 from dpcvx.adapters.river import RiverPolicy, is_river
-from dpcvx.arguments import as_whole, kind_of, whole
+from dpcvx.arguments import as_whole, kind_of, needed, positive, whole
 from dpcvx.arrays import reals
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ArgumentError
@@ -27,6 +27,7 @@ from dpcvx.streams import stream
 
 _ENDLESS = 2**62  # rounds, where their number is unknown: no policy is tuned by it
 _CHOICES = ("bound", "practice")
+_OPTIONS = ("batch", "neighbours", "noise", "rounds_per_person", "sampler")
 _PLURAL = {"reward": "rewards", "loss": "losses"}
 _WORDS = {
     NOISY: "the policy sees them with noise",
@@ -74,7 +75,7 @@ class PrivateArms:
         self,
         policy: Any,
         n_arms: int | Iterable[Hashable],
-        epsilon: float,
+        epsilon: float | None = None,
         *,
         rewards: tuple[float, float] | None = None,
         losses: tuple[float, float] | None = None,
@@ -82,6 +83,12 @@ class PrivateArms:
         seed: int | np.random.Generator | None = None,
         **options: Any,
     ) -> None:
+        unknown = sorted(options.keys() - set(_OPTIONS))
+        if unknown:
+            known = ", ".join(("rewards", "losses", "horizon", "seed", *_OPTIONS))
+            raise TypeError(f"PrivateArms has no argument {', '.join(unknown)}; there are {known}.")
+        needed(epsilon, "PrivateArms", "an epsilon", "a positive number, such as 1.0")
+        claimed = positive(epsilon, "epsilon")
         if rewards is not None and losses is not None:
             raise ArgumentError("Give rewards or losses, the range of what update takes, not both.")
         self.takes = "reward" if losses is None else "loss"
@@ -100,13 +107,13 @@ class PrivateArms:
             )
         self.policy: ArmPolicy | None = None
         if isinstance(policy, str):
-            self.bandit = _chosen(policy, X, Y, self.horizon, epsilon, seed, options)
+            self.bandit = _chosen(policy, X, Y, self.horizon, claimed, seed, options)
         else:
             self.policy = _policy(policy, self.arms)
             coins = own_generator(seed, "PrivateArms: coins")
             self.bandit = PrivateBandit(
                 ArmLearner(self.policy, count, self.low, self.high, coins),
-                epsilon,
+                claimed,
                 decision_set=X,
                 loss_set=Y,
                 horizon=self.horizon or _ENDLESS,

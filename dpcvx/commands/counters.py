@@ -9,7 +9,7 @@ HELP = "print how much noise each private counter puts on one prefix"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--horizon", type=int, required=True, metavar="T", help="number of rounds")
+    parser.add_argument("--horizon", type=int, default=2**14, metavar="T", help="number of rounds (16384)")
 
 
 def run(arguments: argparse.Namespace) -> str:

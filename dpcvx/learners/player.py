@@ -13,15 +13,28 @@ and what these two ask of a single learner:
 """
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from dpcvx import markup
+from dpcvx.arguments import needed
 from dpcvx.arrays import Array
 from dpcvx.checkpoints import Lineage
 from dpcvx.errors import ProtocolError
 from dpcvx.storage.process import ProcessGuard
 from dpcvx.storage.thread_lock import ThreadLock
+
+_NEEDED = {
+    "decision_set": ("a decision_set", "where actions lie"),
+    "loss_set": ("a loss_set", "what losses may be"),
+    "horizon": (
+        "a horizon",
+        "the number of rounds, to which it is tuned; where that is unknown, the most that may come",
+    ),
+    "epsilon": ("an epsilon", "a positive number, such as 1.0"),
+    "learner": ("a learner", "an object with act() and update(value)"),
+}
 
 
 class Player(ABC):
@@ -55,9 +68,13 @@ class Player(ABC):
         self.thread_lock, self._guard = ThreadLock(), ProcessGuard()
         return self
 
-    @classmethod  # noqa: B027  most learners have nothing to add to Python's own words
+    @classmethod
     def _check_call(cls, arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
         """Raise where an argument is missing about which there is more to say than its name."""
+        named = list(inspect.signature(cls.__init__).parameters.values())[1 + len(arguments) :]
+        for one in named:
+            if one.default is one.empty and one.name in _NEEDED and one.name not in settings:
+                needed(None, cls.__name__, *_NEEDED[one.name])
 
     @property
     @abstractmethod

@@ -19,7 +19,9 @@ def flat_losses(loss_set: LossSet, loss: Any, leading: tuple[int, ...] = ()) -> 
     """A loss as a finite real vector (or a batch on leading axes), or an error that says what is wrong with it."""
     flat = loss_set.flatten(loss)
     if flat.ndim > 1 and flat.shape[:-1] != leading:
-        raise ArgumentError(f"The loss has leading axes {flat.shape[:-1]}; expected {leading} or none.")
+        came, shape = (*flat.shape[:-1], *loss_set.shape), loss_set.shape
+        wanted = f"{shape}, the loss of one round" if not leading else f"{shape} or {(*leading, *shape)}, one a replica"
+        raise ArgumentError(f"The loss has shape {came}; expected {wanted}.")
     # a finite sum of squares has finite terms; one that overflows says nothing
     if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(flat).all():
         raise ArgumentError("The loss holds NaN or an infinity; nothing was changed.")

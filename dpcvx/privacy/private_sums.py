@@ -2,12 +2,13 @@
 
 import copy
 from dataclasses import dataclass
+from types import EllipsisType
 
 import numpy as np
 
-from dpcvx.arguments import positive, share
+from dpcvx.arguments import needed, positive, share
 from dpcvx.arrays import Array
-from dpcvx.errors import ArgumentError
+from dpcvx.errors import ArgumentError, MissingArgumentError
 from dpcvx.privacy.certificate import Certificate
 from dpcvx.privacy.counters import Counter
 from dpcvx.privacy.mechanism import Mechanism
@@ -68,8 +69,8 @@ class PrivateSums(RunningSums):
     def __init__(
         self,
         loss_set: LossSet,
-        horizon: int | None,
-        epsilon: float,
+        horizon: int | EllipsisType | None = ...,
+        epsilon: float | None = None,
         delta: float = 0.0,
         *,
         counter: str | None = None,
@@ -82,14 +83,19 @@ class PrivateSums(RunningSums):
         seed: int | np.random.Generator | None = None,
         replicas: int | None = None,
     ) -> None:
+        if isinstance(horizon, EllipsisType):
+            raise MissingArgumentError(
+                "PrivateSums needs a horizon: the number of rounds, or horizon=None where it is unknown."
+            )
+        needed(epsilon, "PrivateSums", "an epsilon", "a positive number, such as 1.0")
         if replicas is not None and seed is None:
             raise ArgumentError("replicas are for simulation; give a seed.")
         self.secure, self.rounds_per_person = seed is None, rounds_per_person
         if self.secure:
             warn_if_weak(positive(epsilon, "epsilon"), share(delta, "delta"))
         self.settings = {
-            "epsilon": epsilon,
-            "delta": delta,
+            "epsilon": positive(epsilon, "epsilon"),
+            "delta": share(delta, "delta"),
             "counter": counter,
             "noise": noise,
             "neighbours": neighbours,

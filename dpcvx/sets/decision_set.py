@@ -195,18 +195,18 @@ class DecisionSet:
 
     def argmin(self, c: Any) -> Array:
         """A minimiser of <c, x> over the set; a vertex where the set is a polytope."""
-        return self.unflatten(self._oracles.argmin(self.flatten(c, "c")))
+        return self.unflatten(self._oracles.argmin(self.flatten(c, "covector c")))
 
     def support(self, c: Any) -> Array | float:
         """The support function max <c, x> over the set."""
-        flat = self.flatten(c, "c")
+        flat = self.flatten(c, "covector c")
         best = self.flatten(self.argmin(-np.asarray(c, dtype=float)))
         values = (flat * best).sum(axis=-1)
         return float(values) if values.ndim == 0 else values
 
     def support_bound(self, c: Any) -> float:
         """A certified upper bound of max <c, x>, above it by 1e-9 to 1e-7 of the width; more on bad scales."""
-        return self.recognised.support_bound(self.layout.vector(c, "c"))
+        return self.recognised.support_bound(self.layout.vector(c, "covector c"))
 
     def project(self, point: Any) -> Array:
         """The nearest point of the set in the Euclidean norm."""
@@ -265,7 +265,7 @@ class DecisionSet:
 
     def summary(self) -> str:
         """What was declared and what was derived, in a few lines."""
-        declared = [f"  subject to {text}" for text in shortened(self._declaration.names)]
+        declared = [f"  subject to {text}" for text in shortened(self.declared)]
         return "\n".join([self._title(), *declared, *(f"  {key:16s} {text}" for key, text in self._derived())])
 
     def _title(self) -> str:

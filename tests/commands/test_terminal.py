@@ -78,6 +78,11 @@ def test_a_header_above_is_repeated_only_where_columns_are_split():
         assert table.lines_under(ROWS[0], ROWS[1:])[0].startswith("name")
 
 
+def test_counters_need_no_horizon(capsys):
+    assert main(["counters"]) == 0
+    assert "horizon 16384" in capsys.readouterr().out
+
+
 def test_counters_fit_forty_columns(capsys, monkeypatch):
     monkeypatch.setattr("dpcvx.cli.columns_of", lambda stream: 40)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)

@@ -201,7 +201,8 @@ def read_feedback(feedback: Any, leading: tuple[int, ...]) -> Any:
         return np.float64(feedback)
     value = reals(feedback, "feedback")
     if value.shape not in ((), leading):
-        raise ArgumentError(f"The feedback must be numbers of shape {leading}, not of shape {value.shape}.")
+        wanted = f"numbers of shape {leading}" if leading else "one number, the loss of the action"
+        raise ArgumentError(f"The feedback must be {wanted}, not an array of shape {value.shape}.")
     if not np.isfinite(value).all():
         raise ArgumentError("The feedback holds NaN or an infinity; nothing was changed.")
     return value[()] if value.shape == leading else np.broadcast_to(value, leading)

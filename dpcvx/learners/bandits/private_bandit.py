@@ -109,6 +109,8 @@ class PrivateBandit(Player):
             raise ArgumentError(_no_learner(learner))
         if inspect.isclass(learner):
             raise ArgumentError(f"learner must be an object, not {kind_of(learner)}; make one by calling it.")
+        if isinstance(learner, PrivateBandit):
+            raise ArgumentError("learner is private already, and a second noise would protect nobody; use it as it is.")
         if getattr(learner, "sees", "value") != "value":
             raise ArgumentError(_sees_losses(learner))
         if noise not in NOISES:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcvx.arguments import needed
+from dpcvx.arguments import needed, positive, share, whole
 from dpcvx.errors import ArgumentError, DpcvxError
 from dpcvx.learners.full_information.ftpl import FTPL
 from dpcvx.learners.full_information.ftrl import FTRL
@@ -61,6 +61,9 @@ def private_learner(
     if horizon is not None:
         needed(horizon, "private_learner", "a horizon", "the number of rounds, or horizon=None where it is unknown")
     needed(epsilon, "private_learner", "an epsilon", "a positive number, such as 1.0; FTRL also plays without privacy")
+    epsilon, delta = positive(epsilon, "epsilon"), share(delta, "delta")  # one sentence, and not one for each learner
+    if horizon is not None:
+        horizon = whole(horizon, "horizon (None where it is unknown)")
     makers: dict[str, Callable[[Any], Learner]] = {}
     game = decision_set, loss_set, horizon, epsilon, delta
     for law in (law for law in LAWS.values() if law.accepts(delta)):
