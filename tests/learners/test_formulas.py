@@ -94,6 +94,15 @@ def test_the_sharp_bound_never_counts_less_than_the_second_order_of_an_exponenti
         assert exact * (1 - 1e-11) <= found <= exact * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("magnitude", [0.25, 4.0])
+def test_the_sharp_bound_ends_where_k_times_the_largest_feedback_is_fifty(magnitude):
+    game = Game(log_count=2.0, rank=3, reach=2.0, magnitude=magnitude, noise_scale=0.0, horizon=10, regret=1.0)
+    gamma = 0.25
+    edge = 50.0 / magnitude * gamma / 2.0  # the learning rate at which k M is 50
+    assert math.isfinite(TUNINGS["sharp"].bound(game, edge, gamma))
+    assert math.isinf(TUNINGS["sharp"].bound(game, edge * (1 + 1e-12), gamma))
+
+
 def test_what_an_adaptive_bandit_paid_is_the_sum_of_its_theory_over_listed_arms():
     """ln N beta + sum of the gaps, of what beta grew times the entropy, and of the largest cost of exploring."""
     T, N = 30, 4

@@ -11,6 +11,7 @@ from loss_sets import ball_losses, box_losses
 import decision_sets as ds
 from dpcvx import FTRL, Change, LossSet, PrivateSums, compose
 from dpcvx.privacy import certificate_words, composition
+from dpcvx.privacy.audit.density import DensityCertificate
 from dpcvx.privacy.audit.learned_score import learn_score
 from dpcvx.privacy.exact_sums import ExactSums
 from dpcvx.privacy.feedback import VectorFeedback, feedback_grid
@@ -153,3 +154,11 @@ def test_products_of_up_to_eight_outputs_are_looked_at():
         return (np.mean(score(first) > 0) + np.mean(score(second) < 0)) / 2
 
     assert told(8) > 0.95 > 0.7 > told(9)
+
+
+def test_a_claim_is_refuted_by_more_than_rounding_alone():
+    assert not DensityCertificate(0.0, 0.0, 0.0).exceeded and not DensityCertificate(1.0, 0.0, 1 + 9e-10).exceeded
+    assert DensityCertificate(1.0, 0.0, 1 + 2e-9).exceeded and DensityCertificate(0.0, 0.0, 1e-300).exceeded
+    assert not DensityCertificate(1.0, 1e-6, 0.5, 0.0, 0.0).exceeded
+    assert not DensityCertificate(1.0, 1e-6, 0.5, 0.2, 0.2 * (1 + 9e-10)).exceeded
+    assert DensityCertificate(1.0, 1e-6, 0.5, 0.2, 0.2 * (1 + 2e-9)).exceeded

@@ -116,6 +116,7 @@ def test_sizes_that_are_a_little_short_of_whole_units_count_as_whole():
     assert in_units(10.0, 5 * short, 1.0, 100.0) == (12.0, 8.0)
     assert in_units(5 * (1 - 5e-9), 4 * (1 - 5e-9), 1.0, 100.0) == (6.0, 6.0)
     assert in_units(10.0, 50.0, 0.5, 3.0) == (3.0, 6.0)
+    assert in_units(10.2, 7.1, 0.5, 99.0) == (11.0, 8.5) and in_units(0.1, 9.0, 0.5, 99.0) == (1.0, 2.0)
     assert in_units(10.0, 50.0, 0.0, 3.0) == (3.0, 20.0) and in_units(0.0, 1.0, 1.0, 5.0) == (0.0, 0.0)
 
 
