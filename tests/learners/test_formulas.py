@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 import decision_sets as ds
 from dpcvx import FTPL, AdaptiveBandit, Exp2, HybridBandit, LogBarrierBandit, SCRiBLe
+from dpcvx.learners.bandits.adaptive_barrier import AdaptiveBarrier
 from dpcvx.learners.bandits.calibration import Calibration
 from dpcvx.learners.bandits.exp2_tuning import TUNINGS, Game
 from dpcvx.learners.full_information.ftpl import Perturbation
@@ -128,3 +129,31 @@ def test_what_an_adaptive_bandit_paid_is_the_sum_of_its_theory_over_listed_arms(
         expected += max(gap, 0.0) + (float(after.temperature) - beta) * entropy + explored
         assert float(after.paid) == pytest.approx(expected, rel=1e-9)
     assert learner.paid == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 100])
+def test_the_adaptive_barrier_begins_with_the_range_of_its_barrier_and_a_guess_of_the_feedback(horizon):
+    ball = ds.norm_ball(3, 2)
+    made = AdaptiveBarrier(ball, horizon, spread=2.0, noise_scale=1.5)
+    assert made.range == pytest.approx(ball.nu * math.log(max(horizon, 2)), rel=1e-12)
+    assert made.first == pytest.approx(3 * math.sqrt(0.25 + 2 * 1.5**2), rel=1e-12)
+    known = made.start((2,))
+    assert np.allclose(known.temperature, made.first) and not known.estimates.any() and not known.squares.any()
+    assert known.estimates.shape[0] == known.point.shape[0] == 2
+
+
+def test_adaptive_weights_begin_with_a_guess_of_the_mean_square_of_feedback():
+    plays = AdaptiveBandit(X, Y, 10, noise_scale=1.5, seed=0)._plays
+    assert plays.unit == pytest.approx((2.0 / 4) ** 2 + 2 * 1.5**2, rel=1e-6)
+    assert plays.first == pytest.approx(0.06 * 3 * math.sqrt(plays.unit), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-4, 0.1, 1e4])
+@pytest.mark.parametrize("noise", [0.0, 2.0])
+@pytest.mark.parametrize("tuning", ["sharp", "moments", "rigorous"])
+def test_the_bounds_of_exp2_grow_with_the_unit_of_losses(tuning, noise, size):
+    bounds = []
+    for unit in (1.0, size):
+        game = Game(math.log(8), 8, 8.0, unit, noise * unit, 5000, unit)
+        bounds.append(TUNINGS[tuning].bound(game, *TUNINGS[tuning].rates(game, None)))
+    assert math.isfinite(bounds[0]) and bounds[1] == pytest.approx(size * bounds[0], rel=1e-5)

@@ -1,6 +1,7 @@
 """Room that claims leave for rounding, and what certificates say of other neighbours and in words."""
 
 import math
+from fractions import Fraction
 
 import cvxpy as cp
 import mpmath
@@ -16,6 +17,7 @@ from dpcvx.privacy.audit.learned_score import learn_score
 from dpcvx.privacy.exact_sums import ExactSums
 from dpcvx.privacy.feedback import VectorFeedback, feedback_grid
 from dpcvx.privacy.gaussian_calibration import log_delta_above
+from dpcvx.privacy.grounds import box_in_words, box_length
 from dpcvx.privacy.neighbours import relation_for
 from dpcvx.privacy.noise.k_norm import KNorm
 from dpcvx.sets.sizes import sizes_of
@@ -52,6 +54,12 @@ def test_optimal_composition_leaves_delta_a_margin_for_its_own_rounding(monkeypa
     slack = 3 * part.gaussian_slack
     assert asked and all(1e-6 * math.exp(-slack) * (1 - 2e-12) < one for one in asked)
     assert all(one < 1e-6 * math.exp(-slack) * (1 - 0.9e-12) for one in asked)
+
+
+def test_without_delta_a_composition_is_said_to_be_the_sum_that_it_is():
+    part = FTRL(ds.simplex(3), box_losses(3), 16, epsilon=1.0).certificate
+    whole = compose([part] * 3)
+    assert (whole.epsilon, whole.delta, whole.method) == (3.0, 0.0, "the sum of the epsilons")
 
 
 # grids of feedback
@@ -162,3 +170,22 @@ def test_a_claim_is_refuted_by_more_than_rounding_alone():
     assert not DensityCertificate(1.0, 1e-6, 0.5, 0.0, 0.0).exceeded
     assert not DensityCertificate(1.0, 1e-6, 0.5, 0.2, 0.2 * (1 + 9e-10)).exceeded
     assert DensityCertificate(1.0, 1e-6, 0.5, 0.2, 0.2 * (1 + 2e-9)).exceeded
+
+
+# boxes
+
+
+def test_a_box_is_written_out_up_to_four_sides():
+    assert box_in_words((0.0,), (1.0,)) == "[0, 1]" and box_in_words((0.0,) * 9, (1.0,) * 9) == "[0, 1]^9"
+    four = "[0, 1] x [0, 2] x [0, 3] x [0, 4]"
+    assert box_in_words((0.0,) * 4, (1.0, 2.0, 3.0, 4.0)) == four
+    assert box_in_words((0.0,) * 5, (1.0, 2.0, 3.0, 4.0, 5.0)) == "[0, 1] x [0, 2] x [0, 3] x ... x [0, 5]"
+
+
+def test_the_norm_of_a_box_counts_steps_of_its_noise_rounded_up_entry_by_entry():
+    half = np.array([10.0, 4.0, 0.0])
+    r = 4  # twice the entries that move
+    for units in ((10, 0, 0), (3, 1, 0), (1, 1, 0), (11, 4, 0), (0, 0, 0)):
+        exact = max(Fraction(math.ceil(Fraction(r * w, int(h)))) / r for w, h in zip(units, half, strict=True) if h)
+        assert box_length(np.array(units), half) == float(exact)
+    assert box_length(np.array([0, 0, 1]), half) == math.inf and box_length(np.zeros(1), np.zeros(1)) == 0
