@@ -157,3 +157,17 @@ def test_the_bounds_of_exp2_grow_with_the_unit_of_losses(tuning, noise, size):
         game = Game(math.log(8), 8, 8.0, unit, noise * unit, 5000, unit)
         bounds.append(TUNINGS[tuning].bound(game, *TUNINGS[tuning].rates(game, None)))
     assert math.isfinite(bounds[0]) and bounds[1] == pytest.approx(size * bounds[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.5])
+def test_rounding_costs_a_hybrid_bandit_a_bias_in_each_group_and_three_half_steps_of_all_feedback(noise):
+    """theory: 2 h T for each group, and psi where every feedback is 3 h larger."""
+    error = 1e-3
+    for decisions, losses, groups in ((X, Y, 1), (ds.cube(3), box_losses(3), 3)):
+        learner = HybridBandit(decisions, losses, 40, noise_scale=noise, seed=0)
+        eta, game = learner.learning_rate, learner._game
+        beta = learner.barrier * 1.1  # larger feedback needs a larger barrier
+        given = HybridBandit(decisions, losses, 40, noise_scale=noise, learning_rate=eta, barrier=beta, seed=0)
+        more = game.bound(eta, beta, slack=3 * error) - game.bound(eta, beta)
+        assert more > 0
+        assert given.rounding_cost(error) == pytest.approx(2 * error * 40 * groups + more, rel=1e-9)
