@@ -1,6 +1,7 @@
 """Room that claims leave for rounding, and what certificates say of other neighbours and in words."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -189,3 +190,13 @@ def test_the_norm_of_a_box_counts_steps_of_its_noise_rounded_up_entry_by_entry()
         exact = max(Fraction(math.ceil(Fraction(r * w, int(h)))) / r for w, h in zip(units, half, strict=True) if h)
         assert box_length(np.array(units), half) == float(exact)
     assert box_length(np.array([0, 0, 1]), half) == math.inf and box_length(np.zeros(1), np.zeros(1)) == 0
+
+
+def test_other_neighbours_cost_what_they_do_in_the_epoch_that_hides_them_worst():
+    grounds = PrivateSums(box_losses(3), 8, 1.0, noise="laplace").certificate.grounds
+    (one,) = grounds.hidden
+    worse = replace(one, replace=3 * one.replace, zero_out=2 * one.zero_out)
+    for hidden in ((one, worse), (worse, one)):
+        both = replace(grounds, hidden=hidden)
+        for to, field in (("replace", worse.replace), ("zero-out", worse.zero_out)):
+            assert both.ratio(to) == worse.ratio(field) > grounds.ratio(to)
