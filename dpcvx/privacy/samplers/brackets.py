@@ -34,7 +34,7 @@ def exponential(rate: Fraction, bits: int) -> tuple[int, int]:
     digits = bits * 302 // 1000 + _ROOM
     context = _context(digits + _ROOM)
     rounded = Decimal(rate.numerator * 10**digits // rate.denominator).scaleb(-digits, context)
-    value = Fraction(context.exp(-rounded)) * 2**bits
+    value = Fraction(context.exp(context.minus(rounded))) * 2**bits  # a sign before it would round by another context
     middle = value.numerator // value.denominator
     return max(middle - 1, 0), min(middle + 2, 2**bits)
 

@@ -81,7 +81,8 @@ def test_brackets_hold_the_truth_and_close() -> None:
         bits = int(rng.integers(64, 257))
         rate = Fraction(int(rng.integers(0, 10**9)), int(rng.integers(1, 10**9)))
         low, high = brackets.exponential(rate, bits)
-        true = _EXACT.multiply(_EXACT.exp(-_EXACT.divide(Decimal(rate.numerator), Decimal(rate.denominator))), 2**bits)
+        quotient = _EXACT.divide(Decimal(-rate.numerator), Decimal(rate.denominator))
+        true = _EXACT.multiply(_EXACT.exp(quotient), 2**bits)
         assert high - low <= 3
         assert low <= true <= high
         head = int(rng.integers(1, 2**62))
