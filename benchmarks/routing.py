@@ -33,6 +33,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from scipy.spatial import Delaunay
 
+import decision_sets
 from dpcvx import FTPL, FTRL, DecisionSet, LossSet, SCRiBLe
 from dpcvx.actions.dag import between
 from dpcvx.sets.solvers.normal_equations import Qdldl
@@ -42,6 +43,7 @@ SMALL = 1 / 16  # eta n M of small steps: below 1/8 one Newton step is enough in
 SIZES = (100, 1000, 10_000, 100_000)
 RATIOS = {100: (9, 20), 1000: (55, 120), 10_000: (65, 150)}  # at the rate of the theorem, and with small steps
 SECONDS = 0.35  # of a round on 1e5 edges, grid and planar
+HOPS, HOP_SECONDS = 44, 0.15  # links of a walk at most, and seconds of a round on them
 BUILD = 15.0  # seconds to declare and build on 1e5 edges
 CONSERVED = 1e-9
 STRETCH = 0.01  # seconds over which a mean is taken
@@ -74,27 +76,27 @@ def layered(edges):
     return alive(np.concatenate([*tails, node[-1]]), np.concatenate([*heads, np.full(width, last)]), 0, last)
 
 
-def planar(edges):
-    """Random places, the shortest tree between them and half of the other edges of Delaunay's triangles, both ways;
-
-    kept are those along which the distance to the target less that from the source falls.
-    """
-    rng = np.random.default_rng(2)
-    places = rng.random((round(0.52 * edges) + 8, 2))
+def roads(nodes, share, rng):
+    """Random places, and the shortest tree between them with a share of the other edges of Delaunay's triangles."""
+    places = rng.random((nodes, 2))
     corners = Delaunay(places).simplices
     pairs = np.unique(
         np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1), axis=0
     )
     length = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1)
-    shape = (len(places), len(places))
-    tree = minimum_spanning_tree(sparse.csr_array((length, pairs.T), shape=shape)).tocoo()
-    chosen = rng.random(len(pairs)) < 0.5
+    tree = minimum_spanning_tree(sparse.csr_array((length, pairs.T), shape=(nodes, nodes))).tocoo()
+    chosen = rng.random(len(pairs)) < share
     ends = np.concatenate([pairs[chosen], np.stack([tree.row, tree.col], axis=1)])
     ends = np.unique(np.sort(ends, axis=1), axis=0)
-    length = np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)
-    roads = sparse.csr_array((length, ends.T), shape=shape)
+    return places, ends, np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)
+
+
+def planar(edges):
+    """Of roads both ways those along which the distance to the target less that from the source falls."""
+    places, ends, length = roads(round(0.52 * edges) + 8, 0.5, np.random.default_rng(2))
+    matrix = sparse.csr_array((length, ends.T), shape=(len(places), len(places)))
     source, target = int(places.sum(axis=1).argmin()), int(places.sum(axis=1).argmax())
-    height = np.subtract(*dijkstra(roads, directed=False, indices=[target, source]))
+    height = np.subtract(*dijkstra(matrix, directed=False, indices=[target, source]))
     rising = height[ends[:, 0]] < height[ends[:, 1]]
     tails, heads = np.where(rising, ends[:, 1], ends[:, 0]), np.where(rising, ends[:, 0], ends[:, 1])
     uneven = height[tails] != height[heads]
@@ -275,6 +277,30 @@ def measure(name, edges, large=False):
     return found
 
 
+def hop_limited():
+    """A round on all walks of at most HOPS links between two zones of a small city, and paths through other zones."""
+    places, ends, length = roads(416, 0.35, np.random.default_rng(6))
+    tails, heads = np.concatenate([ends, ends[:, ::-1]]).T
+    times, far = np.tile(length, 2), places.sum(axis=1)
+    closed = np.bincount(tails) == 1  # dead ends, which no route passes
+    closed[[far.argmin(), far.argmax()]] = True
+    network = decision_sets.as_network({"tails": tails, "heads": heads, "times": times, "closed": closed})
+    begun = time.process_time()
+    X = decision_sets.routes(network, int(far.argmin()), int(far.argmax()), times=times, cycles="hops", hops=HOPS)
+    y = cp.Variable(len(times))
+    learner = SCRiBLe(X, LossSet(y, [y >= times, y <= 4 * times]), HORIZON, seed=0)
+    build = time.process_time() - begun
+    lifted, rng = 2 * times @ X.links_map, np.random.default_rng(0)
+    seconds, _, action = per_round(learner, lifted, 1.0)
+    drawn = [X.draw_path(action, rng) for _ in range(1000)]
+    forbidden = sum(bool(closed[head]) for path in drawn for _, head in path[:-1])
+    print(
+        f"walks of at most {HOPS} of {len(times)} links: {X.size} layered edges, dimension {X.dim}, built in {build:.2f} s"
+    )
+    report("seconds of a round on a hop-limited network", seconds, HOP_SECONDS, True)
+    report("forbidden zones passed by 1,000 random paths", forbidden, 0, True)
+
+
 def asked(name, edges, large=False):
     """`measure` in a process of its own."""
     command = [sys.executable, __file__, "--one", name, str(edges), *(["--large"] if large else [])]
@@ -362,6 +388,7 @@ def main():
             table_row(found)
             judge(found, size)
             memory[name, size] = found["memory"] / found["edges"]
+    hop_limited()
     if not options.quick:
         growth = memory["planar", SIZES[-1]] / memory["planar", SIZES[-2]]
         report("memory for each edge, 1e5 over 1e4, planar", growth, LINEAR, True)
