@@ -294,9 +294,7 @@ def hop_limited():
     seconds, _, action = per_round(learner, lifted, 1.0)
     drawn = [X.draw_path(action, rng) for _ in range(1000)]
     forbidden = sum(bool(closed[head]) for path in drawn for _, head in path[:-1])
-    print(
-        f"walks of at most {HOPS} of {len(times)} links: {X.size} layered edges, dimension {X.dim}, built in {build:.2f} s"
-    )
+    print(f"walks of at most {HOPS} of {len(times)} links: {X.size} edges, dimension {X.dim}, built in {build:.2f} s")
     report("seconds of a round on a hop-limited network", seconds, HOP_SECONDS, True)
     report("forbidden zones passed by 1,000 random paths", forbidden, 0, True)
 
