@@ -65,9 +65,19 @@ def test_a_round_costs_no_more_than_the_corners_say(sized):
     sizes, points, extremes = sized
     truth = np.ptp(extremes @ points.T, axis=1).max()
     assert truth - 1e-12 <= sizes.variation
-    for point in (points[0], points.mean(axis=0)):
+
+
+def test_a_point_costs_at_least_what_the_corners_say(sized):
+    sizes, points, extremes = sized
+    for point in (points[0], points[-1], points.mean(axis=0)):
+        assert sizes.regret_of(point) >= (extremes @ (point - points).T).max() - 1e-9
+
+
+def test_a_point_costs_no_more_than_the_corners_say_nor_than_a_round(sized):
+    sizes, points, extremes = sized
+    for point in (points[0], points[-1], points.mean(axis=0)):
         cost = (extremes @ (point - points).T).max()
-        assert cost - 1e-9 <= sizes.regret_of(point) <= cost * (1 + 1e-6) + 1e-9 or sizes.vertices is None
+        assert sizes.regret_of(point) <= min(cost * (1 + 1e-6) + 1e-9, sizes.variation)
 
 
 def test_variations_are_attained_on_a_box_and_bounded_by_the_middle_on_a_simplex():
