@@ -273,6 +273,7 @@ def test_touches_and_terms_counted_by_running_equal_the_plan(horizon):
     for counter in ("tree", "smooth"):
         make = simulated(PrivateSums, interval(-1, 1), horizon, 1.0, counter=counter)
         touched = item_touches(make)
+        assert touched.shape == (horizon - 1,) and touched.min() >= 1  # the last item is in no prefix
         expected = tree_levels(horizon) if counter == "tree" else codeword_shape(horizon, False)[0]
         assert touched.max() == expected
         W = noise_matrix(make)
@@ -426,3 +427,7 @@ def test_the_table_is_as_it_must_be():
     """With the runs of `dpcvx audit --quick`: valid as they are, and enough to refute what is broken."""
     rows = audit_rows(quick=True)
     assert all(row.as_expected for row in rows), render(rows)
+
+
+def test_short_codewords_are_audited_where_noise_is_pure_and_its_coordinates_are_independent():
+    assert [SmoothTree.audited_horizons(law) for law in (Laplace, Gaussian, KNorm)] == [(8, 64), (64,), (64,)]

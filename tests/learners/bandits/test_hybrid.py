@@ -62,6 +62,19 @@ def test_probabilities_that_are_near_need_no_search_from_afar(beta, monkeypatch)
     assert np.allclose(rebalanced(beta, scores + 0.1 * np.eye(5, 10), mu, p)[0], expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("beta", [1e-3, 0.5, 40.0])
+@pytest.mark.parametrize("moved", [0.0, 0.1, 50.0])
+def test_probabilities_that_are_near_come_with_the_multiplier_of_their_equations(beta, moved):
+    """ln p - beta/p + scores is the same number for all arms, and that is mu."""
+    scores = 3 * np.random.default_rng(0).exponential(size=(5, 10))
+    p, mu = balanced(beta, scores, np.zeros(5))
+    after = scores + moved * np.eye(5, 10)
+    for there in (None, np.ones((5, 10), dtype=bool)):
+        found, multiplier = rebalanced(beta, after, mu, p, there)
+        own = np.log(found) - beta / found + after
+        assert np.allclose(own, multiplier[:, None], rtol=1e-6, atol=1e-6)
+
+
 def test_probabilities_minimise_the_regularised_cost_on_every_group():
     X = ds.box(np.array([-1.0, 0.0, 2.0]), np.array([1.0, 3.0, 2.5]))
     learner = HybridBandit(X, box_losses(3), 300, seed=0)

@@ -321,3 +321,11 @@ def test_middles_that_matter_to_no_decision_are_not_expected():
         assert Euclidean(sizes_of(ds.simplex(4), Y)).expected is None
     one = Euclidean(sizes_of(ds.cube(2), _between([1.0, 2.0], [1.0, 2.0])))
     assert one.expected is None and one.learning_bound(10, one.learning_rate(10)) > 0
+
+
+def test_without_a_horizon_regularisers_are_compared_as_for_2_to_the_14_rounds():
+    for decisions in (ds.simplex(5), ds.norm_ball(3, 2)):
+        losses = box_losses(decisions.size)
+        unknown, known = (FTRL(decisions, losses, horizon, seed=0).comparison for horizon in (None, 16384))
+        told = [(one.name, one.learning, one.privacy) for one in unknown]
+        assert told == [(one.name, one.learning, one.privacy) for one in known] and np.isfinite(told[0][1])
