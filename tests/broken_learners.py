@@ -164,7 +164,7 @@ class Stuck(Follower):
         self.busy = True
         try:
             super().update(loss)
-        except Exception:
+        except Exception:  # not BaseException: an interruption leaves it busy, which is what is broken here
             self.busy = False
             raise
         self.busy = False

@@ -113,7 +113,7 @@ def read_net(path: Path) -> Network:
     kept = [i for i, (tail, head) in enumerate(ends) if tail != head]
     zones = contents.whole("NUMBER OF ZONES") or 0
     named = {node for i in kept for node in ends[i]}
-    most = max(*named, contents.whole("NUMBER OF NODES") or 0)
+    most = max(contents.whole("NUMBER OF NODES") or 0, *named, 0)
     if zones > most:
         announced = contents.tags["NUMBER OF ZONES"].number
         raise contents.fault(announced, f"{zones} zones are announced, but no more than {most} nodes.")
