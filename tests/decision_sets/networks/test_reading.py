@@ -147,7 +147,7 @@ def test_what_is_wrong_with_a_file_is_an_error_of_the_package(write, old, new, s
 
 def test_a_net_of_self_loops_alone_is_a_sentence(write):
     head, _, links = NET.partition("<END OF METADATA>")
-    loop = [line for line in links.splitlines() if line.startswith("\t")][0].split("\t")
+    loop = next(line for line in links.splitlines() if line.startswith("\t")).split("\t")
     text = head + "<END OF METADATA>\n" + "\t".join([*loop[:2], loop[1], *loop[3:]]) + "\n"
     with pytest.raises(DpcvxError):
         ds.routes(ds.read_network(write("t_net.tntp", text)), 1, 2)
