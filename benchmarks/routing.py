@@ -6,10 +6,11 @@ python benchmarks/routing.py --large  # also a planar graph of 600,000 edges, on
 
 Each graph is measured in a process of its own, in CPU time on one thread. A round is an action and its update. The
 peers find one minimiser of <c, x> - sum log x over the same flows: Clarabel, set up once and given another c, and a
-parametrised cvxpy problem solved by it. "bare" is what no round can do without, by NumPy and QDLDL
-alone: the matrix of a round and its numeric factorisation, a vector of normal numbers, two solutions, and the products
-with the equalities before and after them. Where a peer takes less than that many times as long as a goal asks, the goal
-is out of reach for whatever is done around it; it is then called so, and not counted among the missed.
+parametrised cvxpy problem solved by it. "bare" is what no round can do without, by NumPy and what factorises (QDLDL,
+or LAPACK in a band) alone: the matrix of a round and its numeric factorisation, a vector of normal numbers, two
+solutions, and the products with the equalities before and after them. Where a peer takes less than that many times as
+long as a goal asks, the goal is out of reach for whatever is done around it; it is then called so, and not counted
+among the missed.
 """
 
 import os
@@ -28,7 +29,6 @@ from itertools import pairwise
 import clarabel
 import cvxpy as cp
 import numpy as np
-import qdldl
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from scipy.spatial import Delaunay
@@ -36,7 +36,7 @@ from scipy.spatial import Delaunay
 import decision_sets
 from dpcvx import FTPL, FTRL, DecisionSet, LossSet, SCRiBLe
 from dpcvx.actions.dag import between
-from dpcvx.sets.solvers.normal_equations import Qdldl
+from dpcvx.sets.solvers.normal_equations import NormalEquations
 
 HORIZON = 10**5
 SMALL = 1 / 16  # eta n M of small steps: below 1/8 one Newton step is enough in every round
@@ -125,18 +125,18 @@ def divergence(tails, heads, source, target):
     return E, demand
 
 
-class Counting(Qdldl):
-    """The default factorisation, counted."""
+def counted(factorise):
+    """The method `factorise` of normal equations, its calls counted."""
 
-    count = 0
+    def call(system, weights):
+        counted.calls += 1
+        return factorise(system, weights)
 
-    def __init__(self, upper):
-        Counting.count += 1
-        super().__init__(upper)
+    return call
 
-    def refactor(self, upper):
-        Counting.count += 1
-        super().refactor(upper)
+
+counted.calls = 0
+NormalEquations.factorise = counted(NormalEquations.factorise)
 
 
 def clarabel_argmin(E, demand):
@@ -197,10 +197,10 @@ def bare(learner):
     """CPU seconds of the arithmetic of the learner's round alone."""
     system, root = learner.decision_set.geometry.chart._system, learner._state.factor._root
     rng, weights = np.random.default_rng(5), root * root
-    solver = qdldl.Solver(system.upper(weights), upper=True)
+    solver = system.factorise(weights)._matrix.factorised
 
     def run():
-        solver.update(system.upper(weights), upper=True)
+        solver.refactor(system.upper(weights))
         u = rng.standard_normal(len(root))
         u -= root * system.columns(solver.solve(system.rows(root * u)))
         return u, u - weights * system.columns(solver.solve(system.rows(u)))
@@ -210,7 +210,7 @@ def bare(learner):
 
 def per_round(learner, loss, seconds):
     """CPU seconds and factorisations of a round, and the last action."""
-    action, rounds, counted = None, learner.rounds, Counting.count
+    action, rounds, before = None, learner.rounds, counted.calls
 
     def play():
         nonlocal action
@@ -218,7 +218,7 @@ def per_round(learner, loss, seconds):
         learner.update(float(loss @ action))
 
     found = least(play, seconds)
-    return found, (Counting.count - counted) / (learner.rounds - rounds), action
+    return found, (counted.calls - before) / (learner.rounds - rounds), action
 
 
 def megabytes():
@@ -235,7 +235,7 @@ def measure(name, edges, large=False):
     before = megabytes()
     begun = time.process_time()
     x, y = cp.Variable(n, nonneg=True), cp.Variable(n)
-    X = DecisionSet(x, [E @ x == demand], factorisation=Counting)
+    X = DecisionSet(x, [E @ x == demand])
     Y = LossSet(y, [y >= 0, y <= 1])
     theorem = SCRiBLe(X, Y, HORIZON, seed=0)
     found = {"graph": name, "edges": n, "dim": X.dim, "build": time.process_time() - begun}

@@ -49,7 +49,8 @@ class DecisionSet:
         links_map: a matrix M, sparse or not, (k, size): losses may then have the shape (k,), and cost <l, M x>.
         factorisation: who factorises the sparse matrices of large sets: a function of the upper triangle of a symmetric
             positive definite matrix, a SciPy CSC array, that returns an object with `refactor(upper)`, for other
-            numbers in the same places, and `solve(right)`. By default QDLDL; CHOLMOD or Pardiso may be faster.
+            numbers in the same places, and `solve(right)`. By default QDLDL, or LAPACK in a band where that is
+            faster; CHOLMOD or Pardiso may be faster still.
         name: how `summary` calls the set.
 
     Attributes:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpcvx.sets.solvers.normal_equations import Equalities, NormalEquations, Qdldl
+from dpcvx.sets.solvers.factorisations import Banded, Qdldl
+from dpcvx.sets.solvers.normal_equations import Equalities, NormalEquations
 
 
 def _divergence(tails, heads):
@@ -61,3 +62,23 @@ def test_solutions_satisfy_the_equations(shape):
     assert np.abs((E * W) @ (E.T @ y) - right).max() <= 1e-12
     assert system.rows(W) == pytest.approx(E @ W, abs=1e-14)
     assert system.columns(y) == pytest.approx(E.T @ y, abs=1e-14)
+
+
+def _factorised(equalities):
+    return equalities.system.factorise(np.ones(equalities.system.E.shape[1]))._matrix.factorised
+
+
+def test_wide_layers_are_factorised_in_a_band_unless_another_way_is_asked_for():
+    class Own(Qdldl):
+        pass
+
+    E = _layers(60, 0)
+    d = np.random.default_rng(1).standard_normal(E.shape[1])
+    band, own = Equalities(E), Equalities(E, Own)
+    assert isinstance(_factorised(band), Banded)
+    assert isinstance(_factorised(own), Own)
+    assert band.tangential(d) == pytest.approx(own.tangential(d), abs=1e-12)
+
+
+def test_narrow_layers_are_left_to_qdldl():
+    assert isinstance(_factorised(Equalities(_layers(12, 0))), Qdldl)

@@ -12,7 +12,7 @@ from dpcvx.sets.geometry.charts.chart import Chart, Factor
 from dpcvx.sets.geometry.charts.dense import DenseChart
 from dpcvx.sets.geometry.charts.diagonal import DiagonalChart
 from dpcvx.sets.geometry.charts.sparse import SparseChart, weigh_coinciding
-from dpcvx.sets.solvers.normal_equations import Factorisation
+from dpcvx.sets.solvers.factorisations import Factorisation
 
 __all__ = [
     "DENSE_LIMIT",

@@ -35,7 +35,7 @@ from scipy.linalg import blas
 from dpcvx.arrays import Array, Bools
 from dpcvx.barriers import Product
 from dpcvx.sets.conic.canonical import ConicSet
-from dpcvx.sets.solvers.normal_equations import Factorisation
+from dpcvx.sets.solvers.factorisations import Factorisation
 
 SAFE = 1 - 1e-9  # of a stretch that ends at the boundary, against rounding
 

@@ -12,7 +12,7 @@ from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart, Factor
 from dpcvx.sets.geometry.charts.triangles import backward, divide, forward, lower_triangle, lower_triangle_by_qr
-from dpcvx.sets.solvers.normal_equations import Factorisation
+from dpcvx.sets.solvers.factorisations import Factorisation
 
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _FEW = 64  # points of a batch up to which systems are faster one by one

@@ -12,7 +12,7 @@ from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart, Factor, stretch_of
 from dpcvx.sets.geometry.charts.diagonal.factor import CurvedFactor, DiagonalFactor
 from dpcvx.sets.geometry.charts.diagonal.structure import DiagonalStructure
-from dpcvx.sets.solvers.normal_equations import Factorisation
+from dpcvx.sets.solvers.factorisations import Factorisation
 from dpcvx.sets.sparse_rows import column_squares, rows_times
 
 _LARGE = 500  # coordinates above which nothing square is made

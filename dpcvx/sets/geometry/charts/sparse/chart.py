@@ -14,7 +14,8 @@ from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.geometry.charts.chart import Chart, Factor, stretch_of
 from dpcvx.sets.geometry.charts.sparse.factor import SparseFactor, SparseFactors
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure
-from dpcvx.sets.solvers.normal_equations import Factorisation, Lease, NormalEquations
+from dpcvx.sets.solvers.factorisations import Factorisation
+from dpcvx.sets.solvers.normal_equations import Lease, NormalEquations
 from dpcvx.sets.sparse_rows import column_squares, rows_times
 
 _TANGENTS = 4  # random tangent vectors along which rows are compared

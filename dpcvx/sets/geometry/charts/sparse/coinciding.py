@@ -17,7 +17,8 @@ from dpcvx.barriers import Nonnegative, Product
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.rows import keep_rows
 from dpcvx.sets.geometry.charts.sparse.structure import SparseStructure, sparse_equalities
-from dpcvx.sets.solvers.normal_equations import Factorisation, NormalEquations
+from dpcvx.sets.solvers.factorisations import Factorisation
+from dpcvx.sets.solvers.normal_equations import NormalEquations
 
 _TANGENTS = 4  # random vectors: two rows agree in all of them by accident with probability far below 1e-20
 _CONSTANT = 1e-10  # change of a row, relative to its slack, below which it counts as none

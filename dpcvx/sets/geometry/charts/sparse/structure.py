@@ -7,7 +7,8 @@ from dpcvx.arrays import Array
 from dpcvx.barriers import Nonnegative
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.geometry.charts.diagonal.structure import FEW
-from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, Factorisation, count_products
+from dpcvx.sets.solvers.factorisations import Factorisation
+from dpcvx.sets.solvers.normal_equations import MOST_PRODUCTS, Equalities, count_products
 
 WORTH = 80  # coordinates from which on the chart is faster than the dense one
 
