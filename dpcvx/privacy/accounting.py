@@ -6,6 +6,8 @@ from typing import Any
 
 from scipy.special import expit
 
+from dpcvx.errors import ArgumentError
+
 RELATIONS = ("ADD_OR_REMOVE_ONE", "REPLACE_ONE", "REPLACE_SPECIAL")  # in that package's words
 
 
@@ -23,10 +25,10 @@ def pure_event(epsilon: float, relation: str) -> Any:
     It is told by the probability with which a fair coin is tossed instead of the truth.
 
     Raises:
-        ValueError: where the relation is one under which that package takes randomised response for something else.
+        ArgumentError: where the relation is one under which that package takes randomised response for something else.
     """
     if relation != "REPLACE_ONE":
-        raise ValueError(f"Pure privacy is an event of dp-accounting under REPLACE_ONE only, not under {relation}.")
+        raise ArgumentError(f"Pure privacy is an event of dp-accounting under REPLACE_ONE only, not under {relation}.")
     return _events().RandomizedResponseDpEvent(2 * float(expit(-epsilon)), 2)
 
 
@@ -63,8 +65,8 @@ def checked_relation(relation: str) -> str:
     """The name of a relation.
 
     Raises:
-        ValueError: where that package has none of that name.
+        ArgumentError: where that package has none of that name.
     """
     if relation not in RELATIONS:
-        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}.")
+        raise ArgumentError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}.")
     return relation

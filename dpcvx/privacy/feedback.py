@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.privacy.noise import Laplace, noise_source
 from dpcvx.privacy.samplers import LaplaceStream
@@ -77,7 +78,7 @@ class Feedback(ABC):
         self.rounds_per_person = rounds_per_person
         self.change = change
         if change is None and self.neighbours.declared_change:
-            raise ValueError("Feedback under a declared change needs to be told how far that moves a value.")
+            raise ArgumentError("Feedback under a declared change needs to be told how far that moves a value.")
 
     def _ends(self, action: Array) -> tuple[Array, Array]:
         return self.neighbours.interval(*self.loss_set.ranges(action))

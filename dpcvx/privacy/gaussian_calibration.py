@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.opendp import discrete_gaussian, opendp, overflows
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -67,7 +68,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The epsilon of (epsilon, delta)-DP that OpenDP derives from rho-zCDP, or where it is less the usual bound."""
     if not (math.isfinite(rho) and rho >= 0):
-        raise ValueError(f"rho must be a finite number that is not negative, but {rho} came.")
+        raise ArgumentError(f"rho must be a finite number that is not negative, but {rho} came.")
     _check_delta(delta)
     return _zcdp_epsilon(float(rho), float(delta))
 
@@ -160,11 +161,11 @@ def _mills(x: float | Array) -> Array:
 
 def _check_epsilon(epsilon: float) -> None:
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"epsilon must be a finite positive number, but {epsilon} came.")
+        raise ArgumentError(f"epsilon must be a finite positive number, but {epsilon} came.")
     if epsilon > _LARGEST:
-        raise ValueError(f"epsilon must be at most {_LARGEST:g}, but {epsilon} came.")
+        raise ArgumentError(f"epsilon must be at most {_LARGEST:g}, but {epsilon} came.")
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1, but {delta} came.")
+        raise ArgumentError(f"delta must lie strictly between 0 and 1, but {delta} came.")

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.sensitivity import changed_entries, changed_units
 
 _SOLVED = 1 + 1e-6  # of sizes over the actions, which may miss their set by a solver's error
@@ -58,7 +59,7 @@ class Grounds(ABC):
     def _check(self, change: Changing) -> None:
         if tuple(change.shape) != self.shape:
             shapes = f"shape {tuple(change.shape)} and losses {self.shape}"
-            raise ValueError(f"The change has {shapes}; they must be the same.")
+            raise ArgumentError(f"The change has {shapes}; they must be the same.")
 
     @property
     def box(self) -> str:

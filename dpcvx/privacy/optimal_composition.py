@@ -33,6 +33,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.gaussian_calibration import log_delta_above
 
 _STATES = 2**16  # sums of losses that are told apart without Gaussian noise
@@ -51,12 +52,12 @@ def composed_epsilon(pure: Sequence[float], mu: float, delta: float) -> float:
     Exact, up to rounding, where few values differ; otherwise each pure epsilon counts as the next multiple of a step.
 
     Raises:
-        ValueError: where delta is 0 and mu is not.
+        ArgumentError: where delta is 0 and mu is not.
     """
     pure = [epsilon for epsilon in pure if epsilon > 0]
     total = math.fsum(pure)
     if delta == 0 and mu > 0:
-        raise ValueError("Gaussian noise has no epsilon at delta = 0; give delta > 0.")
+        raise ArgumentError("Gaussian noise has no epsilon at delta = 0; give delta > 0.")
     if delta == 0 or not math.isfinite(total):
         return total
     losses, chances = _responses(pure, _FEW_STATES if mu else _STATES)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.text_table import TextTable
 from dpcvx.sets import DecisionSet
 
@@ -111,7 +112,7 @@ def draw(exhibits: Iterable[Exhibit], path: Path) -> None:
     """Draw the two-dimensional sets side by side, with Dikin ellipsoids, into the image file ``path``."""
     flat = [exhibit for exhibit in exhibits if exhibit.set.dim == 2]
     if not flat:
-        raise ValueError("None of the sets is two-dimensional, so there is nothing to draw.")
+        raise ArgumentError("None of the sets is two-dimensional, so there is nothing to draw.")
     figure = Figure(figsize=(4.2 * len(flat), 5.0), layout="constrained", facecolor="white")
     panels = figure.subplots(1, len(flat), squeeze=False)[0]
     for panel, exhibit in zip(panels, flat, strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcvx.errors import ArgumentError
 from dpcvx.learners import FTRL
 from dpcvx.privacy.prefix_noise import PrefixNoise
 from dpcvx.sets import DecisionSet
@@ -53,13 +54,13 @@ def free_epsilon(make: Callable[[float], FTRL]) -> float:
         make: the learner for an epsilon, over a known number of rounds; give it a seed, since many are made.
 
     Raises:
-        ValueError: where the learner has no horizon or no bound, or there is no such epsilon.
+        ArgumentError: where the learner has no horizon or no bound, or there is no such epsilon.
     """
     learner = make(1.0)
     if learner.horizon is None:
-        raise ValueError("free_epsilon needs a learner with a known horizon.")
+        raise ArgumentError("free_epsilon needs a learner with a known horizon.")
     if learner.regret_bound is None:
-        raise ValueError("The learner has no proved bound to compare with.")
+        raise ArgumentError("The learner has no proved bound to compare with.")
 
     def price(epsilon: float) -> float:
         noise = make(epsilon).noise
@@ -67,7 +68,7 @@ def free_epsilon(make: Callable[[float], FTRL]) -> float:
 
     found = crossing(price, learner.regret_bound.learning, _SEARCHED)
     if not 0 < found < math.inf:
-        raise ValueError(
+        raise ArgumentError(
             f"No epsilon between {_SEARCHED[0]:g} and {_SEARCHED[1]:g} makes noise and learning cost the same."
         )
     return found

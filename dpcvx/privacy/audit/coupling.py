@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.audit.transcript import Between, Step, Transcript, run
 from dpcvx.privacy.change import Change
 from dpcvx.privacy.gaussian_calibration import zcdp_epsilon
@@ -137,7 +138,7 @@ def couple(
         seed: of the script; another one leads a learner elsewhere.
 
     Raises:
-        ValueError: where the streams are no neighbours, the mechanism is a simulation, or nothing is claimed.
+        ArgumentError: where the streams are no neighbours, the mechanism is a simulation, or nothing is claimed.
 
     Example:
         >>> import decision_sets, dpcvx, numpy as np
@@ -151,11 +152,11 @@ def couple(
     """
     streams = [np.asarray(stream, dtype=float)[:rounds] for stream in (first, second)]
     if streams[0].shape != streams[1].shape or not streams[0].ndim:
-        raise ValueError(f"The streams must have one shape, not {streams[0].shape} and {streams[1].shape}.")
+        raise ArgumentError(f"The streams must have one shape, not {streams[0].shape} and {streams[1].shape}.")
     given = None if claim is None else Claim(float(claim), float(delta), rho)
     (one, left), (other, right) = (run(make, stream, seed, between) for stream in streams)
     if one is other and not callable(one):
-        raise ValueError("make returned the same mechanism twice; it must make a new one for each stream.")
+        raise ArgumentError("make returned the same mechanism twice; it must make a new one for each stream.")
     certificate = getattr(one, "certificate", None)
     by = getattr(one, "relation", getattr(certificate, "neighbours", None)) if neighbours is None else neighbours
     _check_neighbours(streams, certificate, by)
@@ -176,21 +177,21 @@ def _check_neighbours(streams: list[Array], certificate: Any, by: Any) -> None:
     flat = [stream.reshape(len(stream), -1) for stream in streams]
     apart = (flat[0] != flat[1]).any(axis=1)
     if not apart.any():
-        raise ValueError("The two streams are the same; there is nothing to audit.")
+        raise ArgumentError("The two streams are the same; there is nothing to audit.")
     if certificate is not None and not certificate.secure:
-        raise ValueError("A simulation keeps no claim; make the mechanism without a seed.")
+        raise ArgumentError("A simulation keeps no claim; make the mechanism without a seed.")
     if certificate is not None and apart.sum() > certificate.rounds_per_person:
-        raise ValueError(
+        raise ArgumentError(
             f"The streams differ in {apart.sum()} rounds; the certificate is for {certificate.rounds_per_person}."
         )
     if isinstance(by, Change):
         slip = 2.0**-50 * max(float(np.abs(stream).max()) for stream in streams)
         if not all(by.contains(streams[0][t] - streams[1][t], slip) for t in np.flatnonzero(apart)):
-            raise ValueError("The streams differ by more than the declared change; nothing is promised about them.")
+            raise ArgumentError("The streams differ by more than the declared change; nothing is promised about them.")
     elif (by if isinstance(by, str) else getattr(by, "key", "")) == "zero-out" and all(
         one[apart].any(axis=1).any() for one in flat
     ):
-        raise ValueError('Under "zero-out" one of the two streams must be 0 wherever they differ.')
+        raise ArgumentError('Under "zero-out" one of the two streams must be 0 wherever they differ.')
 
 
 def _compare(left: Transcript, right: Transcript) -> tuple[int, list[str]]:
@@ -250,7 +251,7 @@ def _priced(left: Transcript, right: Transcript, end: int, given: Claim | None) 
             if overspent is None and claim.exceeded(price):
                 overspent = _sentence(step.round, counted, claim, price)
     if claim is None:
-        raise ValueError("The mechanism has no certificate; say by claim, and delta, what is claimed.")
+        raise ArgumentError("The mechanism has no certificate; say by claim, and delta, what is claimed.")
     if overspent is None and claim.exceeded(price):
         overspent = _sentence(len(left.steps) and left.steps[-1].round, counted, claim, price)
     return price, overspent, claim

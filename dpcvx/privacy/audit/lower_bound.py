@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.audit.confidence import CONFIDENCE, epsilon_lower_bound
 from dpcvx.privacy.audit.events import Score, best_event
 from dpcvx.privacy.audit.learned_score import learn_score
@@ -84,9 +85,9 @@ def audit(
         True
     """
     if samples < 8:
-        raise ValueError(f"An audit needs at least 8 runs on each stream, not {samples}.")
+        raise ArgumentError(f"An audit needs at least 8 runs on each stream, not {samples}.")
     if not claim >= 0 or not 0 <= delta < 1 or not 0 < confidence < 1:
-        raise ValueError(
+        raise ArgumentError(
             f"claim must be at least 0, delta in [0, 1), confidence in (0, 1); {claim}, {delta}, {confidence} came."
         )
     rngs = stream(seed, "audit").spawn(6)
@@ -108,7 +109,7 @@ def audit(
 def _outputs(sampler: Sampler, rng: np.random.Generator, n: int) -> Array:
     outputs = np.asarray(sampler(rng, n), dtype=float)
     if outputs.ndim != 2 or len(outputs) != n:
-        raise ValueError(
+        raise ArgumentError(
             f"A sampler must return an array of {n} rows, one for each run, not one of shape {outputs.shape}."
         )
     return outputs

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.audit.evidence import Evidence, View
 from dpcvx.privacy.audit.outputs import Maker, node_outputs, record
 from dpcvx.privacy.noise import Source
@@ -36,7 +37,7 @@ class NodeEvidence(Evidence):
         values = [np.vstack(record(self.make, stream, rng, 1)[0]).astype(float) for stream in (first, second)]
         moved = np.flatnonzero((values[0] != values[1]).any(axis=1))
         if not moved.size:
-            raise ValueError("No node differs between the two streams; there is nothing to audit.")
+            raise ArgumentError("No node differs between the two streams; there is nothing to audit.")
         keep = frozenset(int(index) for index in moved)
         means = [value[moved].ravel() for value in values]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.audit.feeding import feedback
 from dpcvx.privacy.audit.lower_bound import Sampler
 from dpcvx.privacy.counters import Counter
@@ -60,7 +61,7 @@ class Runs:
         self.mechanism = make(rng, n).mechanism
         self.n, self.size = n, self.mechanism.loss_set.size
         if not self.mechanism.secure and self.mechanism.leading != (n,):
-            raise ValueError(f"make(rng, n) must return sums with replicas=n, here {n}.")
+            raise ArgumentError(f"make(rng, n) must return sums with replicas=n, here {n}.")
         shape: tuple[int, ...] = (n * self.size,) if self.mechanism.secure else (n, self.size)
         source = self.mechanism.source(shape[-1])
         self.counter: Counter = self.mechanism.counter(shape, around(source) if around else source)

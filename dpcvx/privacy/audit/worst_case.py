@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.privacy.change import Change
 from dpcvx.privacy.neighbours import Neighbours, relation_for
 from dpcvx.sets import LossSet
@@ -36,7 +37,7 @@ def worst_neighbours(
         step: of the grid to which losses are rounded; under a `Change` the streams then differ where that adds most.
     """
     if not 1 <= item <= horizon:
-        raise ValueError(f"item must be a round from 1 to {horizon}, not {item}.")
+        raise ArgumentError(f"item must be a round from 1 to {horizon}, not {item}.")
     zero = np.zeros(loss_set.size)
     rest = zero if loss_set.contains(loss_set.unflatten(zero)) else loss_set.flatten(loss_set.center)
     streams = np.tile(rest, (2, horizon, 1))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import UnsupportedConeError
+from dpcvx.errors import ArgumentError, UnsupportedConeError
 from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, Factor
 from dpcvx.sets.layout import Layout
 
@@ -47,7 +47,7 @@ class DikinEllipsoid:
             w = rng.standard_normal((*shape, self.dim))
             return np.asarray(w / np.sqrt((w * w).sum(axis=-1, keepdims=True)))
         if method not in ("cholesky", "eigen"):
-            raise ValueError(f'method must be "direction", "cholesky" or "eigen", not {method!r}.')
+            raise ArgumentError(f'method must be "direction", "cholesky" or "eigen", not {method!r}.')
         axis = rng.integers(self.dim, size=shape)
         sign = rng.choice([-1.0, 1.0], size=shape)
         if method == "cholesky":
@@ -60,7 +60,7 @@ class DikinEllipsoid:
     def poles(self, method: str = "cholesky") -> Array:
         """All 2 dim directions of "cholesky" or "eigen", of shape (2 dim,) + batch + (dim,)."""
         if method not in ("cholesky", "eigen"):
-            raise ValueError(f'method must be "cholesky" or "eigen", not {method!r}.')
+            raise ArgumentError(f'method must be "cholesky" or "eigen", not {method!r}.')
         batch = self._point.shape[:-1]
         axes = self._axes if method == "eigen" else np.broadcast_to(np.eye(self.dim), (*batch, self.dim, self.dim))
         rows = np.moveaxis(axes, -2, 0)

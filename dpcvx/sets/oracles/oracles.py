@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError
+from dpcvx.errors import ArgumentError, OracleError
 from dpcvx.sets.conic.declaration import Declaration
 from dpcvx.sets.layout import Layout
 from dpcvx.sets.oracles.cvxpy_oracles import CvxpyOracles
@@ -111,4 +111,4 @@ class Oracles:
 
 def _check_finite(vectors: Array) -> None:
     if not np.isfinite(vectors).all():
-        raise ValueError("The oracle was given NaN or an infinity.")
+        raise ArgumentError("The oracle was given NaN or an infinity.")

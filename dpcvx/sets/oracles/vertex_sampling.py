@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from dpcvx.arrays import Array
-from dpcvx.errors import OracleError, UnsupportedConeError
+from dpcvx.errors import ArgumentError, OracleError, UnsupportedConeError
 from dpcvx.sets.conic.canonical import DENSE_LIMIT
 from dpcvx.sets.geometry.centered_form import CenteredForm
 from dpcvx.sets.geometry.charts import Chart
@@ -45,20 +45,22 @@ class VertexSampling:
     def sample(self, x: Array, rng: np.random.Generator, membership: Membership) -> Array:
         """A random vertex with mean x, as vectors.
 
+        Whether x is in the set is not asked where there is an own sampler: it may know in far less time.
+
         Raises:
             UnsupportedConeError: where the set is no polytope, or too large.
-            ValueError: where x is not one point of the set.
+            ArgumentError: where x is not one point of the set.
         """
+        if x.ndim != 1:
+            raise ArgumentError(f"sample_vertex takes one point of shape {self._layout.shape}.")
         if self._own is not None:
             return self._asked(x, rng)
         if not self._geometry.is_polytope:
             raise UnsupportedConeError(
                 f"The {self._geometry.name} is not a polytope after presolve; it has no finite set of vertices."
             )
-        if x.ndim != 1:
-            raise ValueError(f"sample_vertex takes one point of shape {self._layout.shape}.")
         if not membership.contains(x, 1e-7):
-            raise ValueError("sample_vertex takes a point of the set; project it first.")
+            raise ArgumentError("sample_vertex takes a point of the set; project it first.")
         return self._way.sample(x, rng)
 
     def _asked(self, x: Array, rng: np.random.Generator) -> Array:

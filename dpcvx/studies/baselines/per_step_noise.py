@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcvx.arguments import positive, whole
 from dpcvx.arrays import Array
-from dpcvx.errors import HorizonError
+from dpcvx.errors import ArgumentError, HorizonError
 from dpcvx.learners.player import Player
 from dpcvx.learners.regret_bound import RegretBound
 from dpcvx.privacy.certificate import Certificate
@@ -64,7 +64,7 @@ class PerStepNoise(Player):
         replicas: int | None = None,
     ) -> None:
         if replicas is not None and seed is None:
-            raise ValueError("replicas are for simulation; give a seed.")
+            raise ArgumentError("replicas are for simulation; give a seed.")
         self.sizes = sizes_of(decision_set, loss_set)
         self.decision_set, self.loss_set = decision_set, loss_set
         self.horizon = whole(horizon, "horizon")

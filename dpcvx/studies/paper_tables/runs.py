@@ -7,6 +7,7 @@ from dataclasses import asdict
 import numpy as np
 
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.losses import GENERATORS
 from dpcvx.experiments.simulation import simulate
 from dpcvx.experiments.sweep.task import sweep
@@ -22,7 +23,7 @@ def regrets(point: Point, replicas: int, seed: int = 0) -> Array:
     X, Y = problem.declare(point.size)
     method = problem.method(point.method)
     if method.make is None:
-        raise ValueError(f"{method.name} is not run on the problem {problem.name}.")
+        raise ArgumentError(f"{method.name} is not run on the problem {problem.name}.")
     learner = method.make(X, Y, point.horizon, point.epsilon)
     losses = GENERATORS[point.losses](X, Y, point.horizon)
     draws = method.private or getattr(learner, "sees", "loss") == "value"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpcvx import markup
+from dpcvx.errors import ArgumentError
 from dpcvx.experiments.axes import axes_or_new, plain_ticks
 from dpcvx.experiments.data_frame import data_frame
 from dpcvx.experiments.text_table import TextTable
@@ -196,7 +197,7 @@ class PriceOfPrivacy:
         setting, horizon = setting or self.settings[0], horizon or self.horizons[-1]
         own = [row for row in self.rows if (row.setting, row.horizon) == (setting, horizon)]
         if not own:
-            raise ValueError(f"Nothing was measured for the setting {setting!r} and T = {horizon}.")
+            raise ArgumentError(f"Nothing was measured for the setting {setting!r} and T = {horizon}.")
         ax = axes_or_new(ax)
         (alone,) = (row for row in own if row.role == WITHOUT)
         asked = sorted({row.epsilon for row in own if row.epsilon is not None})
