@@ -91,7 +91,7 @@ class Hidden:
         if moved == self.own:
             return 1.0
         if self.own == 0:
-            return math.inf if moved else 1.0
+            return math.inf
         return (self.gain * moved + self.slip) / (self.gain * self.own + self.slip) * (1 + 1e-14)
 
 
