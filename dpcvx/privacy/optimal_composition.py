@@ -125,6 +125,7 @@ def _curve(mu: float, epsilons: Array) -> Array:
     sizes = np.abs(epsilons)
     at = np.exp([log_delta_above(mu, float(size)) for size in sizes])
     tail = np.maximum(sizes / mu - mu / 2, 0.0)
-    at = np.minimum(at, np.exp(-(np.minimum(tail, 1e100) ** 2) / 2))  # Phi(-tail), where the difference has no digits
+    # Phi(-tail), where the difference has no digits, or its logarithm is beyond the range of numbers
+    at = np.fmin(at, np.exp(-(np.minimum(tail, 1e100) ** 2) / 2))
     below = np.minimum(epsilons, 0.0)
     return np.asarray(np.where(epsilons >= 0, at, -np.expm1(below) + np.exp(below) * at))
