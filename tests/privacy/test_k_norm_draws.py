@@ -92,11 +92,11 @@ def test_geometric_draws_of_opendp_are_those_that_are_not_negative(monkeypatch):
 
     def laplace(size, scale):
         asked.append((size, scale))
-        return lambda values: [value + z for value, z in zip(values, [0, -1, 7, -3] * size, strict=False)]
+        return lambda values: [value + z for value, z in zip(values, [0, -1, -2, -1, 7, -3, -4, -1] * 5, strict=False)]
 
     monkeypatch.setattr(k_norm_draws, "discrete_laplace", laplace)
     assert opendp_geometric(2.5, (3, 5)).tolist() == [[0, 7, 0, 7, 0], [7, 0, 7, 0, 7], [0, 7, 0, 7, 0]]
-    assert asked == [(39, 2.5)]  # twice as many, and three deviations or so
+    assert asked == [(39, 2.5), (16, 2.5), (5, 2.5)]  # twice those that are missing, and three deviations or so
     assert opendp_geometric(1.0, (0, 2)).shape == (0, 2) and opendp_geometric(1.0, (2,)).dtype == np.int64
 
 

@@ -4,9 +4,11 @@ import math
 import time
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
+from dpcvx.privacy.counters import toeplitz_factors as module
 from dpcvx.privacy.counters.toeplitz_factors import ExponentialFilter, _squares, prefix_lower_bound, toeplitz_factors
 
 SMALL = (1, 2, 3, 4, 5, 7, 10, 33, 100, 300)
@@ -71,11 +73,11 @@ def test_sensitivity_is_never_below_its_value_in_exact_arithmetic(size):
 
 @pytest.mark.parametrize("size", [10, 10**6])
 def test_sensitivity_leaves_room_for_the_roundings_that_its_proof_counts(size):
-    """3 size of an impulse that runs through the filter and its squares, and 200 of a sum; the teeth: not much more."""
+    """3 size of an impulse that runs through the filter and its squares, and 200 of a sum; 4 size + 1000 are taken."""
     factors = toeplitz_factors(size)
     computed = math.sqrt(float(_squares(factors.poles, factors.gains, np.asarray(size))))
     room = (factors.sensitivity / computed - 1) * 2.0**53
-    assert 3 * size + 200 < room < 5 * size + 2000
+    assert 3 * size + 200 < room == pytest.approx(4 * size + 1000, abs=8)
 
 
 def test_first_column_is_the_longest_and_other_columns_fit_under_the_sensitivity():
@@ -116,6 +118,36 @@ def test_error_is_within_a_thousandth_of_the_square_root_at_small_sizes(size):
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 257])
 def test_lower_bound_is_the_nuclear_norm_over_the_size(size):
     assert math.isclose(prefix_lower_bound(size), np.linalg.norm(np.tri(size), "nuc") / size, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 5, 6, 7, 20])
+def test_long_sums_are_added_up_in_parts(size, monkeypatch):
+    """The lower bound by its singular values, and row norms, both by a few terms at a time."""
+    factors = toeplitz_factors(size)
+    whole, rows = prefix_lower_bound(size), factors.row_norm(np.arange(1, size + 1))
+    monkeypatch.setattr(module, "_CHUNK", 3)
+    monkeypatch.setattr(module, "_ROWS", 3)
+    assert prefix_lower_bound(size) == pytest.approx(whole, rel=1e-13)
+    np.testing.assert_allclose(factors.row_norm(np.arange(1, size + 1)), rows, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("size", "off", "more"), [(300, 0.033, 1.8e-5), (3_000, 0.035, 5.2e-5), (10**6, 0.1, 5.8e-4)])
+def test_long_factors_are_close_to_the_square_root(size, off, more):
+    """Entries binom(2i, i)/4^i within a few per cent, and the error of both together within less than a thousandth."""
+    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1, size)))
+    factors, first = toeplitz_factors(size), root[:3_000]
+    entries = _entries(factors.theta, factors.omega, first.size)
+    assert np.abs(entries / first - 1).max() <= off
+    assert factors.sensitivity * float(factors.row_norm(size)) <= (1 + more) * float(root @ root)
+    assert factors.second_entry == pytest.approx(entries[1], rel=1e-14)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30])
+def test_matrices_are_those_of_impulses(steps):
+    factors = toeplitz_factors(30)
+    for matrix, stream in zip(factors.matrices(steps), (factors.b_filter(), factors.c_filter()), strict=True):
+        column = [float(stream.step(float(i == 0))) for i in range(steps)]
+        np.testing.assert_allclose(matrix, _toeplitz(np.array(column)), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (100, 200)])
@@ -171,6 +203,28 @@ def test_rounding_error_covers_exact_arithmetic(signs):
     assert worst <= allowed <= 1e-11  # the exact state needs 2^-53 times the length of all paths, not more
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 200, 2**14, 2**40])
+def test_rounding_error_is_that_of_its_proof(size):
+    """State by state, by the shorter of the two bounds of its paths; and no smaller than the paths themselves."""
+    factors, u = toeplitz_factors(size), mpmath.mpf(2) ** -53
+    with mpmath.workdps(60):
+        bound = lengths = mpmath.mpf(0)
+        for pole, gain in zip(map(mpmath.mpf, factors.poles), map(mpmath.mpf, factors.gains), strict=True):
+            total = size if pole == 1 else (1 - pole**size) / (1 - pole)
+            paths = (2 * size - 1) * total
+            if pole < 1:
+                paths = min(paths, (1 + pole) / (1 - pole) ** 2)
+            state = paths * u / (1 - 2 * size * u)
+            bound += gain * (state + (len(factors.poles) + 1) * u * (total + state))
+            if size <= 200:
+                lengths += gain * sum((2 * i + 1) * pole**i for i in range(size)) * u
+        for inputs in (1.0, 1e-3, 700.0):
+            exact = 1.001 * bound * inputs
+            assert factors.rounding_error(inputs) == pytest.approx(float(exact), rel=1e-9, abs=0)
+            assert lengths * inputs < factors.rounding_error(inputs)
+    assert factors.rounding_error(0.0) == 1e-300 and factors.rounding_error(1e-280) > 1e-300
+
+
 def test_rounding_error_grows_with_the_bound_and_stays_small_at_long_horizons():
     factors = toeplitz_factors(2**20)
     assert math.isclose(factors.rounding_error(8.0), 8 * factors.rounding_error(1.0), rel_tol=1e-12)
@@ -198,7 +252,11 @@ def test_arguments_are_checked():
     for bound in (-1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="bound on the inputs"):
             factors.rounding_error(bound)
-    with pytest.raises(ValueError, match="as many rates as gains"):
-        ExponentialFilter(np.ones(2), np.ones(3))
+    for rates, gains in ((np.ones(2), np.ones(3)), (np.ones((2, 1)), np.ones((2, 1))), (np.ones(()), np.ones(()))):
+        with pytest.raises(ValueError, match="as many rates as gains"):
+            ExponentialFilter(rates, gains)
+    for x in (np.float64(1.0), np.ones((2, 3))):
+        with pytest.raises(ValueError, match="takes rows of shape"):
+            factors.c_filter((2,)).steps(x)
     with pytest.raises(ValueError, match=r"arrays of shape \(3,\), but one of shape \(2,\)"):
         factors.c_filter((3,)).step(np.ones(2))
