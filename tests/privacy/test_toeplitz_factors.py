@@ -40,6 +40,18 @@ def test_product_of_the_factors_is_the_prefix_matrix(size):
     np.testing.assert_allclose(B @ C, np.tri(size), rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("theta", [(0.1, 0.5, 0.9), (0.0, 0.3, 0.98), (0.4,), (0.0,)])
+def test_mixtures_with_and_without_a_rate_of_0_are_inverted(theta):
+    """1/((1-z) B(z)) has a pole at 0 where no rate of B is 0."""
+    theta, omega = np.array(theta), np.arange(1.0, len(theta) + 1)
+    omega /= omega.sum()
+    poles, gains = module._inverse(theta, omega)
+    assert poles.size == theta.size + (theta[0] > 0) and poles[0] == 1 and (poles[-1] == 0) == (theta[0] > 0)
+    product = np.convolve(_entries(theta, omega, 30), _entries(poles, gains, 30))[:30]
+    np.testing.assert_allclose(product, np.ones(30), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(module._geometric(poles, 30), [sum(p**i for i in range(30)) for p in poles.tolist()])
+
+
 @pytest.mark.parametrize("size", [*SMALL, 2**14, 2**20, 2**30])
 def test_poles_interlace_and_every_weight_is_positive(size):
     factors = toeplitz_factors(size)
