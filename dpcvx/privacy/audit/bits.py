@@ -65,7 +65,7 @@ def fraction_score(first: int, second: int, weight: float) -> Score:
     """
 
     def fits(releases: Array, item: int) -> Array:
-        rest = releases[:, 1] - item - weight * (releases[:, 0] - item)  # z_2, a whole number, if item 1 is right
+        rest = releases[:, 1] - weight * (releases[:, 0] - item)  # item + z_2, a whole number, if item 1 is right
         error = 1e-15 * (np.abs(releases).sum(axis=1) + abs(item) + 1) * 4
         return np.asarray(np.abs(rest - np.rint(rest)) <= error).astype(float)
 
