@@ -1,5 +1,6 @@
 """From runs to verdicts: the bound of an audit, the event it rests on, and the limits of what it takes."""
 
+import inspect
 import math
 
 import numpy as np
@@ -114,16 +115,19 @@ def test_counts_are_those_of_the_second_half_on_the_stream_that_the_event_favour
 
 @pytest.mark.parametrize("score", [None, lambda y: y[:, 0]])
 def test_every_request_has_a_generator_of_its_own(score):
-    drawn = {0: [], 1: []}
+    given, drawn = [], []
 
     def release(value):
-        return lambda rng, n: drawn[value].append(rng.random()) or value + np.arange(n)[:, None] % 3.0
+        return lambda rng, n: given.append(rng) or drawn.append(rng.random()) or value + np.arange(n)[:, None] % 3.0
 
-    for _ in range(2):
-        audit(release(0), release(1), claim=1.0, score=score, bits=False, samples=400, seed=5)
-    every = drawn[0] + drawn[1]
-    assert drawn[0][: len(drawn[0]) // 2] * 2 == drawn[0]  # the seed decides
-    assert len(set(every)) == len(every) / 2 == (6 if score is None else 4)
+    for seed in (0, 0, 1):
+        audit(release(0), release(1), claim=1.0, score=score, bits=False, samples=400, seed=seed)
+    requests = 6 if score is None else 4
+    assert len(drawn) == len({id(rng) for rng in given}) == 3 * requests
+    first, again, other = (drawn[k * requests : (k + 1) * requests] for k in range(3))
+    assert first == again and len({*first, *other}) == 2 * requests  # the seed decides
+    defaults = {name: each.default for name, each in inspect.signature(audit).parameters.items()}
+    assert (defaults["samples"], defaults["seed"], defaults["delta"]) == (100_000, 0, 0.0)
 
 
 def test_runs_are_made_in_parts_and_all_are_scored(monkeypatch):

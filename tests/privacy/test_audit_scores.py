@@ -25,10 +25,14 @@ def test_marks_are_alike_where_sign_exponent_and_lowest_bit_are():
     short = np.ldexp(rng.integers(-64, 65, 400).astype(float), rng.integers(-4, 5, 400))
     values = [*short, *rng.normal(size=50), *np.ldexp(rng.random(50), rng.integers(-1070, 1024, 50)), 5e-324, 1.7e308]
     named = {}
-    for code, value in zip(marks(np.array(values)).tolist(), values, strict=True):
+    codes = marks(np.array(values))
+    for code, value in zip(codes.tolist(), values, strict=True):
         assert named.setdefault(code, mark(value)) == mark(value)
         assert (code > 0) - (code < 0) == mark(value)[0]
     assert len(named) == len({mark(value) for value in values})
+    above = sorted((mark(value)[1:], code) for value, code in zip(values, codes, strict=True) if code > 0)
+    assert [code for _, code in above] == sorted(code for _, code in above)  # by exponent, then by lowest bit
+    assert codes.dtype == np.int64
 
 
 def test_low_bits_score_by_how_often_their_marks_came():

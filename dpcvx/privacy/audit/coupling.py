@@ -150,10 +150,11 @@ def couple(
         >>> found.differences, found.overspent is None, round(found.price.epsilon, 6)
         ((), True, 1.0)
     """
-    streams = [np.asarray(stream, dtype=float)[:rounds] for stream in (first, second)]
+    given = [np.asarray(stream, dtype=float) for stream in (first, second)]
+    streams = [stream[:rounds] if stream.ndim else stream for stream in given]
     if streams[0].shape != streams[1].shape or not streams[0].ndim:
         raise ArgumentError(f"The streams must have one shape, not {streams[0].shape} and {streams[1].shape}.")
-    given = None if claim is None else Claim(float(claim), float(delta), rho)
+    promised = None if claim is None else Claim(float(claim), float(delta), rho)
     (one, left), (other, right) = (run(make, stream, seed, between) for stream in streams)
     if one is other and not callable(one):
         raise ArgumentError("make returned the same mechanism twice; it must make a new one for each stream.")
@@ -161,7 +162,7 @@ def couple(
     by = getattr(one, "relation", getattr(certificate, "neighbours", None)) if neighbours is None else neighbours
     _check_neighbours(streams, certificate, by)
     end, differences = _compare(left, right)
-    price, overspent, last = _priced(left, right, end, given)
+    price, overspent, last = _priced(left, right, end, promised)
     return Coupling(
         last,
         last.spent(price),
