@@ -1,5 +1,6 @@
 """Entropy and log-barrier over arms and boxes: probabilities, estimates, the inequality of the proof, and regret."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -136,21 +137,119 @@ def test_a_round_costs_at_most_what_the_proof_says_and_nearly_that():
     assert nearest > 0.9  # so that a tenth less would not hold
 
 
-@pytest.mark.parametrize("slack", [0.0, 0.3])
-@pytest.mark.parametrize(("M", "lam", "eta", "beta"), [(1, 0.5, 0.01, 0.05), (1, 3, 0.2, 2.0), (2, 1e-3, 0.1, 0.4)])
-def test_the_stability_of_the_bound_is_the_integral_of_the_proof(M, lam, eta, beta, slack):
-    N, ends = 7, 40 * lam + 40 * M
-    game = Game(Simplices.of_simplex(N, 1.0), 1000, M, lam, 2.0)
+def stability(M, lam, N, eta, beta, slack):
+    """E psi(|M + z| + slack) by quadrature."""
+    if not lam:
+        return psi(M + slack, N, eta, beta)
 
     def density(z):
         return psi(abs(M + z) + slack, N, eta, beta) * math.exp(-abs(z) / lam) / (2 * lam)
 
-    q = beta / eta - slack
-    cuts = sorted({0.0, -M, q - M, -q - M, *(k * lam for k in range(-40, 41))})
-    exact = sum(
-        quad(density, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in zip([-ends, *cuts], [*cuts, ends], strict=True)
-    )
-    assert exact * (1 - 1e-9) <= game._stability(N, eta, beta, slack) <= exact * (1 + 1e-6)
+    q, ends = beta / eta - slack, 40 * lam + 40 * M
+    cuts = [each for each in {0.0, -M, q - M, -q - M, *(k * lam for k in range(-40, 41))} if abs(each) < ends]
+    pieces = itertools.pairwise([-ends, *sorted(cuts), ends])
+    return sum(quad(density, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in pieces)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.3])
+@pytest.mark.parametrize(("M", "lam", "eta", "beta"), [(1, 0.5, 0.01, 0.05), (1, 3, 0.2, 2.0), (2, 1e-3, 0.1, 0.4)])
+def test_the_stability_of_the_bound_is_the_integral_of_the_proof(M, lam, eta, beta, slack):
+    game, exact = Game(Simplices.of_simplex(7, 1.0), 1000, M, lam, 2.0), stability(M, lam, 7, eta, beta, slack)
+    assert exact * (1 - 1e-9) <= game._stability(7, eta, beta, slack) <= exact * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("x", [0.3, 1.9999, 2.0, 2.0001, 7.0])
+def test_without_noise_a_round_costs_psi_of_the_largest_value(x):
+    """q = 2; nothing is proved beyond it, but by rounding values may be there."""
+    game = Game(Simplices.of_simplex(5, 1.0), 1000, x - 0.1, 0.0, 2.0)
+    assert game._stability(5, 0.3, 0.6, 0.1) == pytest.approx(psi(x, 5, 0.3, 0.6), rel=1e-12)
+
+
+COUNTS = np.array([2, 3, 3, 5, 1])  # of the arms of groups, one of them without a choice
+
+
+@pytest.mark.parametrize(("T", "lam", "slack"), [(3000, 1.1, 0.0), (3000, 0.0, 0.05), (4, 0.7, 0.05), (4, 0.0, 0.0)])
+def test_the_bound_is_its_formula_for_groups_of_different_sizes(T, lam, slack):
+    """In 4 rounds the comparator moves inward by 1/e, the most there is; in 3000 by q sum(N - 1)/(D T)."""
+    M, eta, beta, D = 1.7, 0.11, 0.3, 2.9 * (1 - 1 / 5)
+    game = Game(SimpleNamespace(counts=COUNTS), T, M, lam, 2.9)
+    q = beta / eta
+    s = 1 / math.e if T == 4 else q * 9 / (D * T)
+    assert (q * 9 / (D * T) > 1 / math.e) == (T == 4)
+    expected = s * D * T
+    for N in (2, 3, 3, 5):
+        inward = -(N - 1) * math.log(s) - math.log(N) - math.log(1 - s + s / N)
+        expected += (math.log(N) + beta * inward) / eta + T * stability(M, lam, N, eta, beta, slack)
+    assert game.bound(eta, beta, slack=slack) == pytest.approx(expected, rel=1e-7)
+
+
+def test_the_bound_is_proved_where_beta_over_eta_reaches_the_largest_value():
+    game = Game(SimpleNamespace(counts=COUNTS), 100, 2.0, 0.0, 2.9)
+    at = game.bound(0.25, 0.5)
+    assert game.bound(0.25, 0.5 * (1 - 5e-13)) == pytest.approx(at, rel=1e-9)
+    assert math.isinf(game.bound(0.25, 0.5 * (1 - 2e-12))) and math.isinf(game.bound(0.25, 0.5, slack=1e-11))
+
+
+@pytest.mark.parametrize("nothing", [{"counts": [1, 1]}, {"magnitude": 0.0}, {"variation": 0.0}])
+def test_where_nothing_is_to_choose_or_to_lose_rates_are_those_that_were_given(nothing):
+    numbers = {"counts": [2, 3], "magnitude": 1.0, "variation": 2.0} | nothing
+    game = Game(SimpleNamespace(counts=np.array(numbers["counts"])), 9, numbers["magnitude"], 0.5, numbers["variation"])
+    assert game.is_trivial and game.bound(0.3, 0.01) == 0
+    assert [game.rates(*given) for given in ((None, None), (0.3, None), (None, 0.2))] == [(1, 1), (0.3, 1), (1, 0.2)]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 2.0, 300.0])
+@pytest.mark.parametrize("T", [3, 10**4])
+def test_rates_are_found_in_any_unit_of_losses_and_for_any_noise(noise, T):
+    """Against a grid of both rates, finer than a thousandth of the bound; in units of which noise is far apart."""
+    bounds = []
+    for unit in (1.0, 1e-7, 1e6):
+        game = Game(SimpleNamespace(counts=COUNTS), T, unit, noise * unit, 2 * unit)
+        eta, beta = game.rates(None, None)
+        bounds.append(game.bound(eta, beta) / unit)
+    assert bounds[1:] == pytest.approx([bounds[0]] * 2, rel=1e-3)
+    q = beta / eta
+    rates = ((eta * 1.1**a, max(q * 1.2**b, unit)) for a in range(-12, 13, 2) for b in range(-12, 13, 2))
+    assert bounds[2] * unit <= min(game.bound(rate, rate * ratio) for rate, ratio in rates) * (1 + 1e-3)
+    for given in ((eta / 3, None), (None, beta * 2)) if bounds[0] < 0.3 * T else ():
+        found = game.rates(*given)
+        assert given[0] in (None, found[0]) and given[1] in (None, found[1])
+        others = (tuple(2**k * a if b is None else a for a, b in zip(found, given, strict=True)) for k in (-1, 1))
+        assert game.bound(*found) <= min(game.bound(*other) for other in others)
+
+
+def test_all_arms_of_a_group_are_as_likely_before_the_first_round():
+    learner = HybridBandit(product(), box_losses(6), 100, seed=0, replicas=2)
+    counts, p = learner.simplices.counts, learner.probabilities
+    assert np.array_equal(p, np.where(np.arange(3) < counts[:, None], 1 / counts[:, None], 0.0) + np.zeros((2, 1, 1)))
+    assert np.allclose(learner._state.mu, np.log(1 / counts) - learner.barrier * counts, rtol=1e-12)
+    assert not learner._state.costs.any() and learner.rounds == 0
+
+
+def test_a_tame_round_begins_where_the_last_one_ended(monkeypatch):
+    """No search from afar; costs are kept above their least, of which mu goes down."""
+    learner = HybridBandit(product(), box_losses(6), 300, seed=0, noise_scale=0.5)
+    monkeypatch.setattr(entropy_and_barrier, "balanced", None)
+    for _ in range(300):
+        learner.update(float(learner.act() @ np.array([0.1, -0.1, 0.2, 0.9, -0.5, 0.3])))
+    there = learner.probabilities > 0
+    assert (np.where(there, learner._state.costs, np.inf).min(axis=-1) == 0).all() and learner._state.mu.max() < -1e-3
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (ds.simplex(4), "arms             4\n"),
+        (ds.cube(3), "arms             3 x 2\n"),
+        (ds.cube(1), "arms             2\n"),
+        (None, "arms             3 x 2 to 3\n"),
+    ],
+)
+def test_the_summary_tells_how_many_arms_there_are_in_how_many_groups(X, words):
+    X = product() if X is None else X
+    learner = HybridBandit(X, box_losses(X.size), 50, noise_scale=0.25)
+    told = learner.summary()
+    assert words in told and f"barrier {learner.barrier:.6g}, noise scale 0.25" in told
 
 
 def test_groups_without_a_choice_cost_nothing():
@@ -258,7 +357,7 @@ def test_actions_are_corners_in_the_shape_of_the_set():
     assert (np.sort(many.act(), axis=-1) == [0, 0, 0, 1]).all()
 
 
-@pytest.mark.parametrize("value", [1e300, -1e300])
+@pytest.mark.parametrize("value", [1e300, -1e300, 1.7e308])
 def test_huge_feedback_does_not_overflow(value):
     learner = HybridBandit(ds.cube(3), box_losses(3), 40, seed=0, replicas=3, noise_scale=1.0)
     for sign in (1, -1) * 20:

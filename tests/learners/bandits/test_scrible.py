@@ -14,6 +14,7 @@ import decision_sets as ds
 import dpcvx
 from dpcvx import DecisionSet, HorizonError, LossSet, ProtocolError, UnsupportedConeError, simulate
 from dpcvx.experiments.losses import GENERATORS
+from dpcvx.learners.bandits import scrible
 from dpcvx.learners.bandits.bandit import Progress
 from dpcvx.learners.bandits.scrible import DECREMENT, LARGE, SAMPLING, SCRiBLe
 from dpcvx.sets.geometry.dikin import DikinEllipsoid
@@ -88,6 +89,43 @@ def test_one_newton_step_is_enough_while_steps_are_small(name, monkeypatch):
     monkeypatch.setattr(type(X.geometry.chart), "factor", lambda self, *a, **o: made.append(1) or factor(self, *a, **o))
     play_the_worst(learner, 100, looks=1000)
     assert len(made) == 100
+
+
+def told_along(learner, along):
+    """Play a round whose feedback moves eta times the sum of estimates by this much in the local norm."""
+    learner.act()
+    value = along * learner._drawn[2] / learner._gain
+    learner.update(value if learner.leading else float(value))
+
+
+@pytest.mark.parametrize("replicas", [None, 2])
+@pytest.mark.parametrize("name", ["cube", "simplex", "entropy ball"])
+def test_steps_of_an_eighth_are_followed_to_the_exact_minimiser_and_others_to_a_hundredth(name, replicas):
+    X, Y = pair(name)
+    for along, exact in ((0.1245, False), (-0.1245, False), (0.1255, True), (-0.1255, True), (3.0, True)):
+        learner = SCRiBLe(X, Y, 10, seed=1, replicas=replicas)
+        assert np.max(learner._state.left) <= 1e-9
+        told_along(learner, along)
+        assert np.all(learner._state.left <= (1e-6 if exact else 1e-2))
+        assert exact or np.all(learner._state.left > 1e-5)
+
+
+@pytest.mark.parametrize("replicas", [None, 2])
+@pytest.mark.parametrize(("along", "most"), [(0.3, 12), (1.0, 18), (20.0, 80), (1e4, 50)])
+@pytest.mark.parametrize("name", ["cube", "simplex", "polytope"])
+def test_damped_steps_lead_to_the_minimiser_from_far_without_a_search_from_the_center(
+    name, along, most, replicas, monkeypatch
+):
+    X, Y = pair(name)
+    learner, made = SCRiBLe(X, Y, 10, seed=1, replicas=replicas), []
+    factor = type(X.geometry.chart).factor
+    monkeypatch.setattr(type(X.geometry.chart), "factor", lambda self, *a, **o: made.append(1) or factor(self, *a, **o))
+    for search in ("minimise", "minimise_all"):
+        monkeypatch.setattr(scrible, search, None)
+    for sign in (1, -1, 1):
+        told_along(learner, sign * along)
+        assert np.max(learner._state.left) <= 1e-6
+    assert len(made) <= most
 
 
 @pytest.mark.parametrize("rate", [1e-100, 1.0, 1e3, 1e6])

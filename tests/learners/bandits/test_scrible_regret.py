@@ -21,7 +21,7 @@ def formula(eta, n, nu, T, D, M, lam, k, ends):
     """The bound as it stands in the module."""
     V, C4 = M**2 + 2 * lam**2, M**4 + 12 * (M * lam) ** 2 + 24 * lam**4
     C3 = M**3 + 6 * M * lam**2 + (6 * lam**3 * np.exp(-M / lam) if lam else 0)
-    s = nu / (eta * T * D)
+    s = min(1 / math.e, nu / (eta * T * D))
     stability = 1.021 * T * k * eta * n * n / 2 * (V + 2 / 3 * eta * n * C3 + (eta * n) ** 2 * C4)
     epochs = 1 + eta * (stability + D * T) / (scrible.FAR / 2 - nu * np.log(2))
     return epochs * nu * np.log(1 / s) / eta + stability + 3.75 * ends * k * eta**2 * n * n * T * V + s * D * T
@@ -47,6 +47,32 @@ def test_noise_and_baseline_enter_the_bound_as_in_the_theory():
     for learner in (noisy, base):
         others = [learner._bound_at(learner.learning_rate * factor) for factor in (0.8, 0.95, 1.05, 1.25)]
         assert learner.uncapped_bound <= min(others)
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+@pytest.mark.parametrize(("T", "noise"), [(10**5, 0.0), (10**5, 0.6), (40, 0.6), (4, 0.0)])
+def test_the_bound_is_its_formula_for_losses_of_any_size(T, noise, baseline, monkeypatch):
+    """In the short games the comparator moves inward by 1/e; with so small a FAR there are many epochs."""
+    X, M = ds.norm_ball(5, 2), 1.7
+    learner = SCRiBLe(X, ball_losses(5, radius=M), T, noise_scale=noise, baseline=baseline)
+    monkeypatch.setattr(scrible, "FAR", 50.0)
+    eta, k, largest = 0.9 * learner.learning_rate, X.recognised.stretch_moment, M * (1 + baseline)
+    assert 0.1 < k < 0.99 and (X.nu / (eta * T * 2 * M) < 1 / math.e) == (T == 10**5)
+    expected = formula(eta, 5, X.nu, T, 2 * M, largest, noise, k, M) + (2 * M if noise else 0)
+    assert learner._bound_at(eta) == pytest.approx(expected, rel=1e-9)
+
+
+def test_epochs_are_counted_where_the_center_is_near_enough_to_the_edge(monkeypatch):
+    """FAR/2 must exceed nu ln 2."""
+    learner = SCRiBLe(ds.simplex(5), box_losses(5), 100)
+    for over, epochs in ((0.5, 1 + 3 / 0.5), (-0.5, math.inf)):
+        monkeypatch.setattr(scrible, "FAR", 2 * (4 * math.log(2) + over))
+        assert learner._epochs(3.0) == pytest.approx(epochs)
+
+
+def test_without_anything_to_lose_the_rate_is_one():
+    learner = SCRiBLe(ds.simplex(3), box_losses(3, 0.0, 0.0), 10)
+    assert learner.learning_rate == 1 and learner.uncapped_bound == 0
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.7])
@@ -213,6 +239,32 @@ def test_a_replica_begins_anew_by_itself():
         learner.act()
         learner.update(np.array(values))
     assert learner._state.linear.any(axis=-1).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("replicas", [None, 3])
+@pytest.mark.parametrize("name", ["simplex", "polytope"])
+def test_play_begins_anew_exactly_where_the_sum_is_longer_than_far_in_the_norm_of_the_center(
+    name, replicas, monkeypatch
+):
+    far = 2.5
+    monkeypatch.setattr(scrible, "FAR", far)
+    X = ds.simplex(4) if name == "simplex" else ds.polytope(np.vstack([np.eye(2), -np.ones(2)]), [1.0, 2.0, 3.0])
+    chart, rng = X.geometry.chart, np.random.default_rng(0)
+    learner = SCRiBLe(X, box_losses(X.size), 100, learning_rate=0.2, seed=0, replicas=replicas)
+    center, ended, went_on = chart.factor(np.zeros(chart.size)), 0, 0
+    for _ in range(100):
+        before = learner._state.linear
+        learner.act()
+        (_, measure, stretch), value = learner._drawn, rng.choice([-1.0, 1.0, 3.0], size=learner.leading)
+        learner.update(value if replicas else float(value))
+        summed = chart.tangential(before + (learner._gain * value / stretch)[..., None] * measure)
+        square = (summed * center.solve(summed)).sum(axis=-1)
+        at, anew = learner._state, np.sqrt(square) > far
+        assert np.abs(np.sqrt(square) - far).min() > 1e-9
+        assert np.all(np.where(anew[..., None], at.linear == 0, np.isclose(chart.tangential(at.linear), summed)))
+        assert np.all(np.where(anew, np.abs(at.z).max(axis=-1) < 1e-9, np.abs(at.z).max(axis=-1) > 1e-9))
+        ended, went_on = ended + anew.sum(), went_on + (~anew).sum()
+    assert ended > 5 and went_on > 5
 
 
 def test_what_is_normal_to_the_set_does_not_begin_play_anew(monkeypatch):
