@@ -116,9 +116,7 @@ class Lazy:
         left = (budget - coin) / redraw if self.rho is None else 4 * (budget**2 - coin**2) / redraw**2
         redraws = np.floor(np.minimum(left / _SLIP**3, 2.0**52))
         chance = np.where(self.moved > 0, chance, 1e-12)
-        bounds = np.where(
-            (x <= coin) & (chance < 1), self._bounds(eta, batch, np.minimum(chance, 0.999), redraws), np.inf
-        )
+        bounds = np.where(x <= coin, self._bounds(eta, batch, np.minimum(chance, 0.999), redraws), np.inf)
         at = np.unravel_index(int(np.argmin(bounds)), bounds.shape)
         return Rates(float(eta[at]), int(batch[at]), float(chance[at]), int(redraws[at]))
 
