@@ -70,7 +70,34 @@ def test_the_learner_without_a_horizon_keeps_the_limits_of_its_epochs():
 @pytest.mark.parametrize("true", [65, 100, 101, 12345, 10**6, 2**33 + 1])
 def test_the_horizon_that_is_found_is_near_the_least_one(true):
     found = useful_horizon(lambda T: true > T, 64)
-    assert true <= found <= 1.12 * true + 1 and len(str(found).rstrip("0")) <= max(2, len(str(true))) <= 11
+    unit = 10 ** max(len(str(found)) - 2, 0)
+    assert true <= found <= math.ceil(1.011 * true + 1) + unit and found % unit == 0
+
+
+def test_a_horizon_is_not_rounded_to_one_at_which_the_bound_says_nothing():
+    found = useful_horizon(lambda T: T < 1000 or T % 100 == 0, 64)
+    assert 1000 <= found <= 1020 and found % 100
+
+
+def test_horizons_are_sought_up_to_2_to_the_40_rounds():
+    assert 2**40 <= useful_horizon(lambda T: T < 2**40, 64) <= 1.2e12
+    assert useful_horizon(lambda T: T <= 2**40, 64) is None
+
+
+def test_a_bound_that_is_just_the_largest_regret_says_nothing():
+    assert RegretBound(1.0, 2.0, 5, "a", 3.0).says_nothing and not RegretBound(1.0, 2.0, 5, "a", 3.0000001).says_nothing
+    assert RegretBound(0.0, 0.2, 5, "a", 0.1).says_nothing  # in any unit
+    assert str(RegretBound(1.0, 2.0, 5, "a", 4.0)) == "3 over 5 rounds = 1 (learning) + 2 (privacy)"
+    both = RegretBound(1.0, 2.0, 5, "a", 2.0) + RegretBound(1.0, 2.0, 5, "a", 9.0)
+    assert str(both) == "5 over 10 rounds: 2 (learning) + 4 (privacy), each epoch at most its largest regret"
+
+
+def test_a_horizon_is_sought_once_and_only_where_the_bound_says_nothing():
+    asked = []
+    empty, useful = RegretBound(1.0, 2.0, 50, "a", 2.0), RegretBound(1.0, 2.0, 50, "a", 4.0)
+    found = empty.sought(lambda T: asked.append(T) or T < 90)
+    assert found.useful_from in range(90, 93) and asked[0] == 100 and useful.sought(None) is useful
+    assert found.sought(None) is found
 
 
 def test_no_horizon_is_named_where_none_helps_or_numbers_end():

@@ -120,6 +120,11 @@ def test_one_action_costs_nothing():
     assert Exp2(np.eye(1), box_losses(1), 3).decision_set.name == "one action"
 
 
+def test_the_summary_counts_actions_up_to_e_to_the_thirty():
+    for n, said in ((3, "8 of rank"), (43, "8796093022208 of rank"), (44, "e^30.5 of rank")):
+        assert f"actions          {said}" in Exp2(ds.cube(n), ball_losses(n, 1), 100).summary()
+
+
 # play
 
 

@@ -62,14 +62,15 @@ def test_the_bias_of_exp2_is_within_its_bound(actions):
     assert 1.9 < worst <= allowed
 
 
+@pytest.mark.parametrize("error", [0.25, 1e-7])
 @pytest.mark.parametrize("actions", [np.eye(5), POINTS], ids=["arms", "points"])
-def test_rounding_costs_exp2_its_bias_and_larger_feedback(actions):
+def test_rounding_costs_exp2_its_bias_and_larger_feedback(actions, error):
     learner = Exp2(actions, box_losses(actions.shape[1]), 1000, noise_scale=1.0, learning_rate=0.02)
     gamma, reach = learner.mixing, learner.exploration.reach
-    bias = 0.25 * 1000 * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
-    wider = learner._tuning.bound(replace(learner._game, magnitude=learner.magnitude + 0.25), 0.02, gamma)
+    bias = error * 1000 * (1 / math.sqrt(1 - gamma) + math.sqrt(reach / gamma))
+    wider = learner._tuning.bound(replace(learner._game, magnitude=learner.magnitude + error), 0.02, gamma)
     assert gamma > 0.1 and wider > learner.uncapped_bound
-    assert learner.rounding_cost(0.25) == pytest.approx(bias + wider - learner.uncapped_bound, rel=1e-12)
+    assert learner.rounding_cost(error) == pytest.approx(bias + wider - learner.uncapped_bound, rel=1e-9)
     assert Exp2(actions[:1], box_losses(actions.shape[1]), 1000).rounding_cost(0.25) == 0.0
 
 

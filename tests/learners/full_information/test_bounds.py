@@ -150,6 +150,17 @@ def test_growing_gaussian_noise_has_the_refined_price():
     assert regret.mean() <= learner.regret_bound.total + 3 * regret.std() / np.sqrt(50)
 
 
+@pytest.mark.parametrize("make", [FTRL, FTPL])
+def test_rounding_costs_half_a_step_of_each_entry_in_every_round(make):
+    """In a game so long that the grid is coarse: its share of the price, on a box with sides of 2, 3 and 1/2."""
+    T, X = 2**48, ds.box(np.array([-1.0, 0, 2]), np.array([1.0, 3, 2.5]))
+    coarse = make(X, box_losses(3, -0.3, 1.0), T, epsilon=1.0, seed=0)
+    rounding = coarse._sums.rounding
+    assert coarse._proved(3.0, 5.0, "a").learning == 3
+    assert coarse._proved(3.0, 5.0, "a").privacy == pytest.approx(5 + T * rounding * 5.5, rel=1e-6)
+    assert coarse._proved(3.0, 5.0, "a").largest == pytest.approx(T * coarse.sizes.variation, rel=1e-12)
+
+
 def test_rounding_to_the_grid_is_in_the_bound():
     """Losses just below half a unit vanish in the sums: what that costs is part of the price."""
     learner = FTRL(ds.simplex(2), box_losses(2), 2**40, epsilon=1.0)

@@ -9,6 +9,8 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 from dpcvx import LazyWeights
+from dpcvx.learners.bandits.action_set import action_set
+from dpcvx.learners.full_information.lazy_costs import ListedCosts
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
 from dpcvx.privacy.choice_grounds import choices_cost, coin_cost
 from dpcvx.privacy.gaussian_calibration import zcdp_rho
@@ -102,6 +104,32 @@ def test_secure_rates_are_on_the_grid_and_no_larger_than_the_tuned_ones(delta):
     assert bound.largest == pytest.approx(1.5 * T, rel=1e-6)
     claimed = secure.certificate.grounds.claimed
     assert claimed == pytest.approx(0.5 if not delta else game.rho / 4, rel=1e-14)
+
+
+def test_costs_of_listed_actions_are_whole_units_above_the_least_one_and_no_more_than_the_largest():
+    """<loss, action> + 1 in quarters, from 0 to 2.6, which is 11 of them."""
+    family = action_set(ds.simplex(3)).family
+    counted, exact = ListedCosts(family, -1.0, 2.6, 0.25), ListedCosts(family, -1.0, 2.6, None)
+    losses = np.array([[-1.0, -0.9, 0.0], [0.1, 1.6, 7.0], [-3.0, -0.74, 1.59]])
+    actions = family.actions(np.arange(3))
+    order = actions.argmax(axis=1)
+    assert counted.most == 11 and counted.start().dtype == np.int64 and not counted.start().any()
+    assert np.array_equal(counted.of(losses), np.array([[0, 0, 4], [4, 10, 11], [0, 1, 10]])[:, order])
+    clipped = np.array([[0, 0.1, 1], [1.1, 2.6, 2.6], [0, 0.26, 2.59]])
+    assert np.allclose(exact.of(losses), clipped[:, order], rtol=1e-12)
+    costs = exact.of(losses)
+    assert exact.own(costs[0], np.array(2)) == costs[0, 2]
+    assert np.array_equal(exact.own(costs, np.array([2, 0, 1])), costs[[0, 1, 2], [2, 0, 1]])
+
+
+@pytest.mark.parametrize("eta", [0.5, 40.0])
+def test_drawn_actions_have_the_law_of_exponential_weights(eta):
+    """20,000 draws, 5.5 deviations for each of 3 frequencies: a false alarm is less likely than 1e-6."""
+    family, costs = action_set(ds.simplex(3)).family, np.array([1e4 + 0.01, 1e4 + 0.1, 1e4])
+    found = ListedCosts(family, 0.0, 1.0, None).draw(costs, eta, np.random.default_rng(0), (20_000,))
+    law = np.exp(-eta * (costs - 1e4))
+    law /= law.sum()
+    assert np.all(np.abs(np.bincount(found, minlength=3) / 20_000 - law) <= 5.5 * np.sqrt(law * (1 - law) / 20_000))
 
 
 def test_simulated_costs_stand_on_no_grid():

@@ -25,6 +25,7 @@ from dpcvx import (
     save,
 )
 from dpcvx.learners.full_information.learner import FullInformation
+from dpcvx.learners.full_information.shared_sums import Seat
 from dpcvx.privacy.exact_sums import ExactSums
 from dpcvx.streams import stream
 
@@ -208,6 +209,11 @@ def test_turns_are_kept():
     late = FTRL(OTHER, sums=shared.sums)
     late.act()
     assert late.missed == 1 and late.reacting_bound is None
+
+
+def test_all_rounds_between_two_actions_are_missed_and_none_where_one_is_asked_again():
+    assert Seat().at(0) == (0, 0) and Seat().at(3) == (3, 3)
+    assert Seat(3, 2).at(3) == (3, 2) and Seat(3, 2).at(4) == (4, 2) and Seat(3, 2).at(9) == (9, 7)
 
 
 def test_the_sums_are_saved_and_learners_made_anew_on_them(tmp_path):
