@@ -84,6 +84,14 @@ def test_sets_without_a_short_list_are_refused_by_a_sentence():
         named("permutahedron").vertices(most=100)
 
 
+def test_lists_are_declared_by_their_weights_up_to_a_number(monkeypatch):
+    monkeypatch.setattr("dpcvx.learners.bandits.action_set.DENSE_LIMIT", 20)
+    points = np.random.default_rng(0).normal(size=(19, 2))
+    assert Exp2(points[:18], box_losses(2), 10).decision_set.name == "hull of 18 actions"
+    with pytest.raises(UnsupportedConeError, match=r"19 actions of size 2 .* done up to 18 of them\. Declare"):
+        Exp2(points, box_losses(2), 10)
+
+
 def test_matrix_actions_keep_the_shape_of_the_variable():
     X = ds.birkhoff(3)
     learner = Exp2(X, box_losses((3, 3)), 5, seed=0)

@@ -209,6 +209,50 @@ def test_the_rate_has_the_smallest_bound_and_needs_no_cut_of_the_noise():
     assert 2 * 50 == short.regret_bound.total < short.uncapped_bound
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.01, 40.0])
+@pytest.mark.parametrize(("arms", "T"), [(2, 3), (7, 300), (50, 10**9)])
+def test_the_rate_is_found_in_any_unit_of_losses_and_for_any_noise(arms, T, noise):
+    """Against rates of a hundred thousandth to a hundred thousand times as much, up to those where the proof ends."""
+    bounds = []
+    for unit in (1.0, 1e-8, 1e7):
+        learner = LogBarrierBandit(arms, box_losses(arms, -unit, unit), T, noise_scale=noise * unit)
+        bounds.append(learner.uncapped_bound / unit)
+    assert bounds == pytest.approx([bounds[0]] * 3, rel=1e-6)
+    top = 0.5 / learner.magnitude
+    assert learner.learning_rate <= top * (1 + 1e-12)
+    tried = np.append(learner.learning_rate * np.geomspace(1e-5, 1e5, 201), [0.9999 * top])
+    assert learner.uncapped_bound <= min(learner._bound_at(eta) for eta in tried if eta <= top) * (1 + 1e-4)
+
+
+def test_where_all_losses_are_zero_the_rate_is_one_and_nothing_is_lost():
+    learner = LogBarrierBandit(3, box_losses(3, 0.0, 0.0), 10)
+    assert learner.learning_rate == 1 and learner.uncapped_bound == 0
+
+
+@pytest.mark.parametrize("replicas", [None, 3])
+def test_before_the_first_round_all_arms_are_as_likely(replicas):
+    learner = LogBarrierBandit(5, box_losses(5), 100, seed=0, replicas=replicas)
+    inverse, square = learner._state
+    assert np.array_equal(inverse, np.full((*learner.leading, 5), 5.0)) and np.array_equal(square, inverse[..., 0] / 25)
+    assert np.array_equal(learner.probabilities, inverse / 25) and learner.rounds == 0
+
+
+@pytest.mark.parametrize("value", [-0.9, -0.5, 0.7, 1.0, 30.0])
+def test_the_probability_of_the_played_arm_moves_alone_and_then_all_are_shifted(value):
+    """1/p of that arm grows by 1 + eta w, and one number is added to all; each replica for itself."""
+    learner = LogBarrierBandit(4, box_losses(4), 9, learning_rate=0.9, seed=1, replicas=2)
+    for told in (np.array([0.3, -0.2]), np.array([value, -0.4 * value])):
+        before = learner._state.inverse
+        learner.act()
+        arms = np.copy(learner._arm)
+        learner.update(told)
+        grown = before.copy()
+        grown[[0, 1], arms] *= 1 + 0.9 * told
+        shifts = learner._state.inverse - grown
+        assert np.allclose(shifts, shifts[:, :1], rtol=1e-9, atol=1e-9)
+        assert np.allclose((1 / learner._state.inverse).sum(axis=-1), 1, atol=1e-8)
+
+
 def test_an_own_rate_has_a_bound_only_where_the_proof_holds():
     Y = box_losses(4)
     assert LogBarrierBandit(4, Y, 1000, learning_rate=0.5).regret_bound is not None
