@@ -150,6 +150,39 @@ def test_growing_gaussian_noise_has_the_refined_price():
     assert regret.mean() <= learner.regret_bound.total + 3 * regret.std() / np.sqrt(50)
 
 
+@pytest.mark.filterwarnings("ignore::dpcvx.WeakPrivacyWarning")
+@pytest.mark.parametrize(
+    "privacy", [{}, {"epsilon": 2.0}, {"epsilon": 0.1, "delta": 1e-6}, {"epsilon": 1e3, "delta": 0.1}]
+)
+def test_the_bound_of_the_perturbed_leader_is_its_formula_on_a_box(privacy):
+    """Sides of 2, 3 and 1/2, losses up to 3^(1/2) long: width w, radius r, and s = max(s*, the own of the counter)."""
+    T, X = 500, ds.box(np.array([-1.0, 0, 2]), np.array([1.0, 3, 2.5]))
+    learner = FTPL(X, box_losses(3, -0.3, 1.0), T, **privacy)
+    w, r, most = 2.75 * np.sqrt(2 / np.pi), np.sqrt(4 + 9 + 0.25) / 2, np.sqrt(3.0)
+    stability = np.sqrt(2 / np.pi) * r * most**2 / 2
+    least, noise = np.sqrt(stability * T / w), learner.noise
+    s = max(least, noise.deviation) if noise is not None and noise.gaussian else least
+    assert learner.perturbation == pytest.approx(s, rel=1e-5) and (s > least) == (privacy.get("epsilon") == 0.1)
+    bound = learner.regret_bound
+    assert bound.learning == pytest.approx(2 * np.sqrt(w * stability * T), rel=1e-5)
+    price = w * s + stability * T / s - bound.learning
+    if noise is not None and not noise.gaussian:
+        price += 2.75 * noise.mean_absolute
+    assert bound.privacy == pytest.approx(price + T * learner._sums.rounding * 5.5, rel=1e-4, abs=1e-4 * bound.learning)
+
+
+def test_the_bound_for_losses_that_react_counts_the_modulus_of_the_entropy():
+    """On a simplex of mass 3 the entropy is 1/3 strongly convex: c = 3, D = 3 ln 5, and entries of losses up to 1.5."""
+    X, Y, T, eta = ds.simplex(5, 3.0), box_losses(5, -1.5, 1.5), 200, 0.07
+    learner = FTRL(X, Y, T, 2.0, regularizer="entropy", learning_rate=eta, seed=0)
+    c, G, zeta = learner._reacting
+    assert (c, G) == (pytest.approx(3), pytest.approx(1.5)) and zeta > 0
+    bound = learner.reacting_bound
+    assert bound.learning == pytest.approx(3 * np.log(5) / eta + 3 * eta * T * 1.5**2 / 2, rel=1e-6)
+    rounding = T * learner._sums.rounding * learner.sizes.one_norm_diameter
+    assert bound.privacy == pytest.approx(3 * eta * T * 1.5 * zeta + rounding, rel=1e-6)
+
+
 @pytest.mark.parametrize("make", [FTRL, FTPL])
 def test_rounding_costs_half_a_step_of_each_entry_in_every_round(make):
     """In a game so long that the grid is coarse: its share of the price, on a box with sides of 2, 3 and 1/2."""
