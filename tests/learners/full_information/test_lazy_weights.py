@@ -255,6 +255,22 @@ def test_the_action_of_every_batch_has_the_law_of_exponential_weights():
         playing.update(loss)
 
 
+def test_replicas_with_losses_of_their_own_learn_for_themselves():
+    """Half of 8,000 replicas pay for the first action, half for the second; 5.5 deviations: an alarm below 1e-6."""
+    n = 4000
+    playing = LazyWeights(ds.simplex(3), box_losses(3, 0.0, 1.0), 40, 50.0, seed=0, replicas=2 * n)
+    playing.rates = Rates(0.2, 5, 0.3, 10**6)
+    losses = np.repeat([[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]], n, axis=0)
+    for _ in range(10):
+        playing.act()
+        playing.update(losses)
+    means = playing.act().reshape(2, n, 3).mean(axis=1)
+    for mean, loss in zip(means, losses[[0, n]], strict=True):
+        law = np.exp(-0.2 * 10 * loss)
+        law /= law.sum()
+        assert np.all(np.abs(mean - law) <= 5.5 * np.sqrt(law * (1 - law) / n))
+
+
 def test_large_families_are_kept_and_redrawn_as_if_they_were_listed():
     """Costs by entries, counted from the least one, against a list; 5 deviations at a false alarm below 1e-6 for 1."""
     n, rates = 20_000, Rates(0.3, 2, 0.2, 10**6)
