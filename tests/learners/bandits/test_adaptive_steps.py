@@ -84,7 +84,7 @@ def test_a_round_of_adaptive_weights_is_that_of_listed_actions(name, setting, si
     Y = box_losses(family.size - (name == "list"), -0.5 * unit, 1.3 * unit)
     plays = AdaptiveWeights(family, Y, SPREAD * unit, NOISE * unit, setting)
     rng = np.random.default_rng(5)
-    for seed, rounds in enumerate((0, 1, 2, 7, 7, 40, 40)):
+    for seed, rounds in enumerate((0, 2, 7, 40)):
         known = known_after(plays, points, size, unit, seed)
         n, ln = plays.dim, np.log(len(points))
         deviation = np.sqrt((n * ((SPREAD / 4) ** 2 + 2 * NOISE**2) * unit**2 + known.squares) / (n + rounds))
