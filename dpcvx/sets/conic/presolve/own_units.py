@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from dpcvx.arrays import Array, Bools
+from dpcvx.arrays import Array
 from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.presolve.scaling import scale
 
@@ -113,13 +113,9 @@ class _Bounds:
         self._nonnegative[: len(b)] = conic.cones.dual_rays()
         self._nonnegative[len(b) : len(b) + 2 * len(heads)] = True
         block = conic.cones.block_of_row()
-        number = np.full(len(b), -1)
-        number[heads] = np.arange(len(heads))
         of_block = np.full(int(block.max(initial=-1)) + 1, -1)
         of_block[block[heads]] = np.arange(len(heads))
         self._cone = of_block[block]  # the running number of the cone of each row among the heads, else -1
-        self._across: Bools = (self._cone >= 0) & (number < 0)
-        self._across[heads + 1] = False
         self._cones = conic.cones
 
     def light(self) -> tuple[Array, Array]:
@@ -188,7 +184,7 @@ class _Bounds:
         least[self._count + 2 * len(self._heads) :] = most[self._count + 2 * len(self._heads) :] = 0.0
         plus, minus = (np.maximum(part, 0.0) for part in self.light())
         size = np.sqrt(plus) * np.sqrt(minus)
-        across = np.flatnonzero(self._across)
+        across = np.flatnonzero(self._cone >= 0)  # heads and the rows after them among these, which are known
         low, high = self._cones.bounds(self._activities()[1][: self._count])
         high[across] = np.minimum(high[across], size[self._cone[across]])
         low[across] = -high[across]
