@@ -159,8 +159,8 @@ class Point(Sides):
 
 
 def bound_at(c: Array, best: Array) -> float:
-    """<c, best> rounded outward, best a maximiser that a formula gave."""
-    return float(c @ best + 1e-14 * (np.abs(c) @ np.abs(best)))
+    """<c, best> rounded outward, best a maximiser that a formula gave, a sum's rounding growing with its length."""
+    return float(c @ best + (1e-14 + 2.3e-16 * len(c)) * (np.abs(c) @ np.abs(best)))
 
 
 def _clip_batch(lower: Array, upper: Array, otherwise: Callable[[Array], Array], points: Array) -> Array:
