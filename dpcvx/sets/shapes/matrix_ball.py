@@ -15,6 +15,7 @@ from dpcvx.sets.shapes.shape import Facts, Shape
 from dpcvx.sets.shapes.sorted_projection import onto_one_norm_ball
 
 _ORDERS = {"normNuc": 1.0, "sigma_max": np.inf}  # q: the norm is the q-norm of the singular values
+_OUTWARD = 1 + 1e-12  # arithmetic of a formula
 
 
 class MatrixBall(Shape):
@@ -67,6 +68,9 @@ class MatrixBall(Shape):
         if p == 2:
             return exact(frobenius)
         return bound(frobenius * float((m * n) ** max(0.0, inverse - 0.5)))
+
+    def norm_bound(self, p: float) -> float:
+        return float(self.radius(p)) * _OUTWARD
 
     def radius(self, p: float) -> Measure:
         stretch = self._stretch(p)
