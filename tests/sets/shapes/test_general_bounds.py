@@ -82,7 +82,7 @@ def test_curved_sets_and_those_with_auxiliary_variables_have_no_better_stretch_t
 
 
 def test_corners_of_a_box_and_points_of_a_ball_are_drawn_evenly():
-    """By Hoeffding a mean of 4,000 numbers from -1 to 1 is off by 0.1 with probability at most 5e-9, any of 40 by 2e-7."""
+    """By Hoeffding a mean of 4,000 numbers from -1 to 1 is off by 0.1 with probability at most 5e-9, 40 by 2e-7."""
     box = _declared((2, 2), lambda x: [x >= np.array([[-1, 0], [2, 3]]), x <= np.array([[1, 5], [3, 7]])])
     assert type(box) is Box
     drawn = box.extremes(np.random.default_rng(0), 4000)
