@@ -63,6 +63,9 @@ def test_variations_are_those_of_corners_of_dual_norms_and_of_the_middle():
     assert Sizes(ds.simplex(2), _box_losses([4.5, 4.9], [5.5, 5.1])).variation == pytest.approx(0.6, rel=1e-6)
     chosen = Sizes(ds.capped_simplex(20, 3), _uneven(20))  # the first entry and two others, and back
     assert 0.9 + 5 * 0.1 <= chosen.variation == pytest.approx(2 * (0.9 + 2 * 0.1), rel=1e-6)
+    x = cp.Variable(20)
+    moved = Sizes(DecisionSet(x, [x >= 7, x <= 8, cp.sum(x) == 143]), _uneven(20))
+    assert moved.variation == pytest.approx(chosen.variation, rel=1e-6)
     assert Sizes(_box([0, 1], [2, 4]), _box_losses([-1, 3], [2, 5])).variation == pytest.approx(2 * 2 + 3 * 5, rel=1e-6)
 
 
