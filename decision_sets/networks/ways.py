@@ -180,13 +180,15 @@ def _weights(tails: Array, heads: Array, times: Array, nodes: int, origin: int, 
         tiny = np.minimum(tiny, _FAR * least)
     ends = distances(tails, heads, tiny, nodes, origin), distances(heads, tails, tiny, nodes, destination)
     largest = max(float(end[np.isfinite(end)].max()) for end in ends)
-    return np.asarray(np.rint(np.minimum(times, tiny) * _scale(largest, nodes)) * (2 * nodes) + 1)
+    if largest <= nodes * np.finfo(float).tiny:  # the fastest routes take no time, so none uses a link that takes any
+        whole = (times > 0).astype(float)
+    else:
+        whole = np.rint(np.minimum(times, tiny) * _scale(largest, nodes))
+    return np.asarray(whole * (2 * nodes) + 1)
 
 
 def _scale(largest: float, nodes: int) -> float:
     """A power of 10 by which times become whole numbers, for the largest sum of them along routes."""
-    if largest <= nodes * np.finfo(float).tiny:
-        return 1.0
     size = math.log10(largest)
     room = math.floor(math.log10(_EXACT / (4.0 * nodes)) - size - 0.5)
     return float(10.0 ** min(room, _DIGITS + max(0, math.floor(-size)), _LARGEST))

@@ -92,6 +92,13 @@ def test_zero_time_connectors_do_not_disconnect():
     assert X.path(X.center) == list(X.edges)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-6, 0.2, 1e6])
+def test_a_link_of_no_time_is_faster_than_one_beside_it_in_any_unit(unit):
+    network = ds.as_network({"tails": [0, 0, 1], "heads": [1, 1, 2], "times": [2 * unit, 0.0, 0.0]})
+    X = ds.routes(network, 0, 2, times=network.times)
+    assert X.excluded.best == X.excluded.kept == 0.0 and (0, 1, 1) in X.edges
+
+
 def test_the_town_of_two_way_roads():
     town = nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c"), ("a", "c"), ("c", "b")])
     X = ds.routes(town, "a", "c", times={edge: 1.0 for edge in town.edges})
