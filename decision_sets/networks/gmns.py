@@ -143,8 +143,9 @@ def read_demand(path: Path, zones: dict[str, str]) -> dict[tuple[Name, Name], fl
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[Row]:
     with io.StringIO(text_of(path), newline="") as file:
-        reader = csv.reader(file)
-        header = [name.strip().lower() for name in next(reader, [])]
+        reader = csv.reader(file, strict=True)  # otherwise a quote that is left open takes in all lines after it
+        lines = _numbered(path, reader)
+        header = [name.strip().lower() for name in next(lines, (0, []))[1]]
         missing = [name for name in needed if name not in header]
         if not header:
             raise ArgumentError(f"{path.name} is empty.")
@@ -152,15 +153,30 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[Row]:
             raise ArgumentError(
                 f"{path.name}, line 1: the column {missing[0]} is missing; there are {', '.join(header)}."
             )
-        for fields in reader:
+        for number, fields in lines:
             if not any(field.strip() for field in fields):
                 continue
             if len(fields) > len(header):
                 raise ArgumentError(
-                    f"{path.name}, line {reader.line_num}: {len(header)} fields were expected, {len(fields)} came."
+                    f"{path.name}, line {number}: {len(header)} fields were expected, {len(fields)} came."
                 )
             values = dict(zip(header, (field.strip() for field in fields), strict=False))
-            yield Row(path, reader.line_num, values)
+            yield Row(path, number, values)
+
+
+def _numbered(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the number of the line at which it begins."""
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ArgumentError(
+                f"{path.name}, line {number}: the row is no CSV, perhaps by a quote: {error}."
+            ) from error
+        yield number, fields
 
 
 class Length(NamedTuple):

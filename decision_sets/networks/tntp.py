@@ -80,7 +80,10 @@ def read_net(path: Path) -> Network:
     usual = Counter(len(line.text.split()) for line in contents.lines).most_common(1)
     ends, rows = [], []
     for line in contents.lines:
-        fields = line.text.split()
+        text, _, more = line.text.partition(";")
+        if more:
+            raise contents.fault(line.number, f"a line holds one link, but after its semicolon came {more.strip()!r}.")
+        fields = text.split()
         if len(fields) <= needed:
             hint = (
                 " It looks like a trips file, which belongs to trips= or --trips."
@@ -89,13 +92,13 @@ def read_net(path: Path) -> Network:
             )
             said = f"a link has at least {needed + 1} columns, but {len(fields)} came.{hint}"
             raise contents.fault(line.number, said)
-        if len(fields) < usual[0][0]:  # one that is left out would move all others to the left
+        if len(fields) != usual[0][0]:  # one that is left out, or is too many, moves the others
             said = f"most links have {usual[0][0]} columns, but {len(fields)} came."
             raise contents.fault(line.number, said)
         tail, head = (_node(contents, line, fields[place[name]]) for name in ("init", "term"))
         numbers = [
             _number(contents, line, fields[place[name]], name) if name in place and place[name] < len(fields) else None
-            for name in ("capacity", "time", "b", "power")
+            for name in ("capacity", "time", "b", "power", "length")  # a length is read and not used
         ]
         ends.append((tail, head))
         rows.append(numbers)

@@ -114,6 +114,13 @@ def test_a_count_of_links_that_is_wrong_is_noted(write):
         ("\t4\t3\t50\t2\t2.5", "\t4\t3\t-5\t2\t2.5", r"t_net.tntp, line 12: capacity must be at least 0, not -5"),
         ("\t4\t3\t50\t2\t2.5\t0.15\t4\t0\t0\t1", "\t4\t3\t50", r"line 12: a link has at least 5 columns, but 3 came"),
         ("\t4\t3\t50\t2\t2.5\t0.15", "\t4\t3\t50\t2\t\t0.15", r"line 12: most links have 10 columns, but 9 came"),
+        ("\t4\t3\t50\t2\t2.5", "\t4\t3\t50\t2\t2.5\t7", r"line 12: most links have 10 columns, but 11 came"),
+        ("\t4\t3\t50\t2\t", "\t4\t3\t50\tfar\t", r"line 12: a finite number was expected, not 'far'"),
+        (
+            "1\t;\n\t4\t3\t50",
+            "1\t; 4\t3\t50",
+            r"line 11: a line holds one link, but after its semicolon came '4\\t3\\t50",
+        ),
         ("NODE> 3", "NODE> many", r"line 3: <FIRST THRU NODE> must be followed by a whole number, not 'many'"),
     ],
 )
@@ -228,6 +235,23 @@ def test_a_gmns_folder_is_read(write, tmp_path):
 def test_a_malformed_line_of_a_gmns_file_is_named(write, old, new, sentence):
     with pytest.raises(ValueError, match=sentence):
         ds.read_network(write("link.csv", LINKS.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    "after", ['13,c,a,1,1,1,1,4,"Old" Road\n', "", '13,c,a,1,1,1,1,4,"Old Road"\n', "1,a,b\n" * 30_000]
+)
+def test_a_quote_that_is_left_open_does_not_swallow_the_links_after_it(write, after):
+    head, *rows = LINKS.splitlines()
+    text = "".join(f"{row}\n" for row in [f"{head},name", f'{rows[0]},"High\nStreet"', f'{rows[1]},"Main St', rows[2]])
+    with pytest.raises(DpcvxError, match=r"link.csv, line 4: the row is no CSV, perhaps by a quote"):
+        ds.read_network(write("link.csv", text + after))
+
+
+def test_a_row_of_several_lines_is_named_by_its_first(write):
+    head, *rows = LINKS.splitlines()
+    text = "".join(f"{row}\n" for row in [f"{head},name", f'{rows[0]},"High\nStreet"', f'{rows[1]},7,"Main\nStreet"'])
+    with pytest.raises(ValueError, match=r"link.csv, line 4: 9 fields were expected, 10 came"):
+        ds.read_network(write("link.csv", text))
 
 
 def test_gmns_values_that_are_left_out_are_noted_and_never_mix_units(write):
