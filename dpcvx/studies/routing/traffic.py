@@ -107,7 +107,7 @@ def equilibrium(
         taken += 1
         now = times(volumes)
         other, least = roads.load(now, demand.origins, demand.trips)
-        gap = float(now @ volumes) / least - 1 if least > 0 else 0.0
+        gap = max(float(now @ volumes) / least - 1, 0.0) if least > 0 else 0.0  # rounding may say less
         if gap > _GAP:
             volumes = volumes + _best_share(times, volumes, other - volumes) * (other - volumes)
     return Traffic(volumes, times(volumes), gap, taken)

@@ -1,6 +1,7 @@
 """Trips take fastest routes, none through a zone; equilibria and days are what they are said to be."""
 
 import itertools
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -70,6 +71,15 @@ def test_more_steps_close_the_gap_of_a_grid():
     made = grid()
     few, many = (equilibrium(Roads(made), Demand.of(made), link_times(made), steps) for steps in (2, 200))
     assert many.gap < 5e-3 < few.gap and (many.times >= made.times).all()
+
+
+def test_rounding_makes_no_gap_negative():
+    for seed in (45, 58, 62, 93):  # where the last of two steps rounds to less than the fastest routes take
+        made, rng = grid(seed=seed), np.random.default_rng(seed)
+        trips = {(a, b): rng.random() for a in range(16) for b in range(16) if a != b}
+        demand = Demand.of(replace(made, trips=trips))
+        start = rng.uniform(1, 2, len(made.links))
+        assert equilibrium(Roads(made), demand, lambda volumes, made=made: made.times, 60, start).gap >= 0
 
 
 def test_links_without_capacity_are_never_slower():
