@@ -69,7 +69,8 @@ def link_map(
     ax.add_collection(_lines(at, tails[near], heads[near], 0.0, "C7", 0.6, rasterized=len(near) > _VECTORS))
     ax.add_collection(_lines(at, tails[used], heads[used], _ASIDE * size, "C0", 0.8 + widest * shares[used]))
     _name_nodes(ax, network, at, inside, ends)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    drawn.suptitle(title)  # above the whole figure: a long name of an end moves the axes aside
     ax.set_aspect("equal")
     ax.set_axis_off()
     return figure(drawn, alternative=alternative)

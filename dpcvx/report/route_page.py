@@ -31,6 +31,7 @@ from dpcvx.studies.routing.words import (
 from dpcvx.studies.settings import BANDIT, FULL_INFORMATION, SETTINGS
 
 _SIZE = (4.4, 3.2)
+_MANY = 100  # times the first day of a curve, above which days between powers of ten are not named
 _LEAST = 1e-5  # of what is drawn on a logarithmic axis
 _DECLARED = 400  # coordinates up to which the declaration is shown
 
@@ -168,7 +169,7 @@ def _curves(found: PairFindings, setting: str) -> Html:
         ax.set_ylim(_LEAST / 10, 1.0)
     ax.set(xscale="log", yscale="log", xlim=(first, max(T, 2)), xlabel="days", ylabel="regret per trip, in usual trips")
     ax.set_title(f"{setting} (simulation)")
-    plain_ticks(ax.xaxis)
+    plain_ticks(ax.xaxis, powers=_MANY * first < T)
     plain_ticks(ax.yaxis)
     drawn.legend(fontsize=7, loc="outside lower center", frameon=False, ncols=2, columnspacing=0.8, handlelength=1.2)
     return figure(

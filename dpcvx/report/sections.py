@@ -58,7 +58,9 @@ def _size(declared: DecisionSet) -> tuple[str, str]:
     """How large the set is: entry by entry where that is quick, otherwise by the Dikin ellipsoid at its center."""
     listed = declared.is_polytope and declared.size <= _LISTED
     if not (listed or declared.recognised.has_formulas or declared.size > DENSE_LIMIT):
-        return "radius", f"at most {declared.geometry.central_radius:.4g} around the center, by its Dikin ellipsoid"
+        radius = declared.geometry.central_radius
+        if np.isfinite(radius):  # a sparse chart knows none
+            return "radius", f"at most {radius:.4g} around the center, by its Dikin ellipsoid"
     lower, upper = declared.bounding_box()
     widest = np.max(upper - lower)
     least, largest = (0.0 if abs(end) <= 1e-12 * widest else end for end in (np.min(lower), np.max(upper)))
