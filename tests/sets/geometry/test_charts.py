@@ -1,12 +1,17 @@
 """The diagonal chart gives the same linear algebra as the dense one on the same set; charts answer for themselves."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from dpcvx import DecisionSet, UnsupportedConeError
+from dpcvx.sets.conic.declaration import declare
+from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.geometry import charts
 from dpcvx.sets.geometry.charts import DenseChart, DiagonalChart, charts_of
+from dpcvx.sets.geometry.charts.dense import TangentSpace
 
 N = 70
 
@@ -95,3 +100,14 @@ def test_the_first_kind_that_fits_is_taken_and_none_is_a_sentence(monkeypatch):
     monkeypatch.setattr(charts, "KINDS", (DiagonalChart,))
     with pytest.raises(UnsupportedConeError, match="lifted coordinates"):
         charts_of(general)
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_entries_that_equalities_fix_in_units_far_apart_do_not_move_with_auxiliaries(free):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = rng.standard_normal((7, 5)) * 10.0 ** rng.uniform(-6, 0, 5)
+        x, y = cp.Variable(5 + free, name="x"), cp.Variable(3, name="y")
+        conic = lift(declare(x, [rows @ x[:5] == 0, cp.abs(x) <= 1, cp.norm2(y) <= 1 + x[0]]))
+        turned = replace(conic, A=conic.A[:, ::-1], E=conic.E[:, ::-1], P=conic.P[:, ::-1])  # auxiliaries first
+        assert TangentSpace(conic).dim == TangentSpace(turned).dim == free

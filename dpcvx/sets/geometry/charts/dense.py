@@ -17,28 +17,53 @@ from dpcvx.sets.solvers.factorisations import Factorisation
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _FEW = 64  # points of a batch up to which systems are faster one by one
 _RANK = 1e-11  # relative size below which a direction counts as zero
+_FAR = 1e3  # how much larger than another a column of the equalities is before each is seen in its own size
 
 
 class TangentSpace:
     """Orthonormal coordinates of the solutions of E v = e, auxiliary directions first; made once for each set."""
 
     def __init__(self, conic: ConicSet) -> None:
-        k = conic.columns
-        Z = np.eye(k)
-        if conic.E.shape[0]:
-            Q, R, _ = scipy.linalg.qr(conic.E.toarray().T, pivoting=True)
-            diagonal = np.abs(np.diagonal(R))
-            rank = int((diagonal > _RANK * diagonal[0]).sum())
-            Z = Q[:, rank:].copy()
-            Z[np.linalg.norm(Z, axis=1) <= _RANK] = 0.0  # coordinates that do not move
         P = conic.P.toarray()
-        size = np.linalg.norm(P, axis=1, keepdims=True)
-        image = (P / np.where(size > 0, size, 1)) @ Z  # ranks do not see the units of x
-        _, values, rows = np.linalg.svd(image)
-        self.dim = int((values > _RANK * max(1.0, values[0] if len(values) else 0.0)).sum()) if image.size else 0
+        Z = seen = np.eye(conic.columns)
+        if conic.E.shape[0]:
+            E = conic.E.toarray()
+            unit = _column_units(E)
+            Z = seen = _solutions(E / unit)
+            moving = np.linalg.norm(seen, axis=1) > _RANK
+            Z[~moving] = 0.0
+            if Z.size and (unit != 1).any():
+                Z = np.zeros(seen.shape)
+                Z[moving] = _solutions(E[:, moving], seen.shape[1])
+        _, values, rows = np.linalg.svd(_image(P, Z))
+        if Z is not seen:
+            values = np.linalg.svd(_image(P / unit, seen), compute_uv=False)
+        self.dim = int((values > _RANK * max(1.0, values[0])).sum()) if len(values) else 0
         self.auxiliaries = Z.shape[1] - self.dim
         self.W = Z @ np.concatenate([rows[self.dim :], rows[: self.dim]]).T
         self.A = conic.A @ self.W
+
+
+def _column_units(E: Array) -> Array:
+    """The sizes of columns that are far apart, otherwise 1: small ones drown in the rounding of large ones."""
+    size = np.linalg.norm(E, axis=0)
+    largest = float(size.max())
+    size = np.where(size > _RANK * largest, size, largest)
+    return size if largest > _FAR * size.min() else np.ones(len(size))
+
+
+def _solutions(E: Array, count: int | None = None) -> Array:
+    """Orthonormal columns that span the solutions of E v = 0: so many of them, or all but for rounding."""
+    Q, R, _ = scipy.linalg.qr(E.T, pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int((diagonal > _RANK * diagonal[0]).sum()) if count is None else E.shape[1] - count
+    return np.ascontiguousarray(Q[:, rank:])
+
+
+def _image(P: Array, Z: Array) -> Array:
+    """What points move along Z, in units of the rows of P: ranks do not see the units of x."""
+    size = np.linalg.norm(P, axis=1, keepdims=True)
+    return np.asarray((P / np.where(size > 0, size, 1)) @ Z)
 
 
 class DenseFactor(Factor):
