@@ -14,6 +14,7 @@ from dpcvx.barriers.cone import Cone, Face, nearest_power
 from dpcvx.barriers.face import origin
 from dpcvx.barriers.nonnegative import Nonnegative
 
+_ROUNDING = 1e-15  # of eigenvalues of a matrix with 1 on its diagonal, for each row of it
 _FAR = 2.0**6  # roots of sizes on a diagonal that are less far apart stay as they are
 
 
@@ -51,8 +52,12 @@ class Semidefinite(Cone):
         return np.tile(self.vector(np.eye(self.order)), self.count)
 
     def interior(self, s: Array) -> Bools:
-        smallest = np.linalg.eigvalsh(self.matrix(self.blocks(s)))[..., 0]
-        return np.asarray((smallest > 0).all(axis=-1))
+        """By more than rounding, with 1 on the diagonal: a matrix that is singular in floats has no barrier."""
+        S = self.matrix(self.blocks(s))
+        diagonal = np.diagonal(S, axis1=-2, axis2=-1)
+        root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        smallest = np.linalg.eigvalsh(S / root[..., :, None] / root[..., None, :])[..., 0]
+        return np.asarray(((smallest > _ROUNDING * self.order) & (diagonal > 0).all(axis=-1)).all(axis=-1))
 
     def recedes(self, d: Array) -> bool:
         eigenvalues = np.linalg.eigvalsh(self.matrix(d))

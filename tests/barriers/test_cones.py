@@ -128,3 +128,16 @@ def test_exponents_of_a_power_cone_sum_to_one_as_closely_as_clarabel_asks(given)
 @pytest.mark.parametrize("cone", CONES, ids=repr)
 def test_half_hessian_of_no_direction_is_empty(cone):
     assert cone.half(cone.identity(), np.zeros((cone.size, 0))).shape[-1] == 0
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_matrices_are_judged_inside_by_more_than_rounding_in_any_units_of_their_diagonal(k):
+    rng, cone = np.random.default_rng(k), Semidefinite(1, k)
+    for _ in range(100):
+        unit = 2.0 ** rng.integers(-20, 20, k)
+        F = np.rint(4 * rng.standard_normal((k, k - 1)))
+        singular = F @ F.T
+        for S, is_inside in ((singular, False), (singular + 1e-3 * np.eye(k), True)):
+            s = cone.vector(S * unit * unit[:, None])
+            assert cone.interior(s) == is_inside
+            assert not is_inside or np.isfinite(cone.gradient(s)).all()
