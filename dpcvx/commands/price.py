@@ -40,9 +40,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=60.0, help="without --horizon: about how long it may take on one core (60)"
     )
     words = f"{' or '.join(_SETTINGS)}; both by default"
-    parser.add_argument(
-        "--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), metavar="SETTING", help=words
-    )
+    parser.add_argument("--setting", choices=_SETTINGS, nargs="+", default=list(_SETTINGS), metavar="S", help=words)
     parser.add_argument("--delta", type=float, default=0.0, help="for Gaussian noise with full information")
     parser.add_argument(
         "--change", metavar="CHANGE", help="what one person can change in a round; by default all of a loss"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from decision_sets.networks import Network, RoutesWarning, read_network
-from dpcvx.commands.options import add_output, add_workers, checked_workers
+from dpcvx.commands.options import add_output, add_scheduler, add_workers, checked_workers
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
@@ -50,14 +50,15 @@ def describe(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help=f"largest time of a link, in empty ones ({CEILING:g})",
     )
-    add("--cycles", choices=("toward", "hops", "capped"), default="toward", help="how routes are cut down (toward)")
+    cycles = ("toward", "hops", "capped")
+    words = "how routes are cut down: toward (default), hops or capped"
+    add("--cycles", choices=cycles, default="toward", metavar="WAY", help=words)
     add("--hops", type=int, metavar="K", help="with --cycles hops: the largest number of links")
     add("--replicas", type=int, default=4, help="runs of every learner of one pair (4)")
     add("--seed", type=int, default=0, help="of days and simulated noise (0)")
     add_output(parser, f"{_FILE}, a report with a map, and with --pairs finished ones, to go on after an interruption")
-    where = parser.add_mutually_exclusive_group()
-    add_workers(where)
-    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="with --pairs: a Dask scheduler instead")
+    add_workers(parser, "with --pairs: ")
+    add_scheduler(parser, "with --pairs: ")
 
 
 def run(arguments: argparse.Namespace) -> str:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from dpcvx.commands.declared import find
-from dpcvx.commands.options import add_output, add_workers, checked_workers
+from dpcvx.commands.options import add_output, add_scheduler, add_workers, checked_workers
 from dpcvx.commands.outcomes import InputError
 from dpcvx.errors import DpcvxError
 from dpcvx.experiments.sweep.folder import SweepError
@@ -18,9 +18,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "target", metavar="FILE.py[:NAME]", help="a dpcvx.Sweep(task, settings, seeds) in the file (default: sweep)"
     )
     add_output(parser, "one CSV file for each setting; finished ones stay", required=True)
-    where = parser.add_mutually_exclusive_group()
-    add_workers(where)
-    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="a Dask scheduler instead of this machine")
+    add_workers(parser)
+    add_scheduler(parser)
 
 
 def run(arguments: argparse.Namespace) -> str:

@@ -83,6 +83,15 @@ def test_counters_need_no_horizon(capsys):
     assert "horizon 16384" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_fits_forty_columns(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 40
+
+
 def test_counters_fit_forty_columns(capsys, monkeypatch):
     monkeypatch.setattr("dpcvx.cli.columns_of", lambda stream: 40)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
