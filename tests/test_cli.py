@@ -139,13 +139,17 @@ def test_inspect_imports_modules_that_lie_beside_the_file(inspect, tmp_path):
     [
         ("nowhere.py:X", "There is no file nowhere.py."),
         ("nowhere.py", "There is no file nowhere.py."),
-        ("nowhere", "What is wanted must be given as FILE.py:NAME, but 'nowhere' came."),
         ("nowhere.py:", "What is wanted must be given as FILE.py:NAME, but 'nowhere.py:' came."),
     ],
 )
 def test_inspect_says_which_part_of_its_argument_is_wrong(capsys, target, sentence):
     assert main(["inspect", target]) == 2
     assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_inspect_names_the_catalogue_where_there_is_neither_file_nor_set(capsys):
+    assert main(["inspect", "nowhere"]) == 2
+    assert capsys.readouterr().err.startswith("There is no set 'nowhere': give FILE.py:NAME, or one of birkhoff, ")
 
 
 def test_inspect_refuses_a_file_that_is_not_python(inspect):

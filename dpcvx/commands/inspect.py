@@ -1,8 +1,8 @@
 """``dpcvx inspect``: what was derived of a set, a loss set or a change, or what is wrong with it."""
 
 import argparse
+from pathlib import Path
 
-from decision_sets import NAMED
 from dpcvx.commands.declared import find_all, find_any
 from dpcvx.commands.named_sets import decision_set
 from dpcvx.privacy.change import Change
@@ -23,7 +23,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> str:
-    if arguments.target.partition(":")[0] in NAMED:
+    if ".py" not in arguments.target and not Path(arguments.target.partition(":")[0]).exists():
         return decision_set(arguments.target).summary()
     if arguments.target.endswith(".py"):
         return "\n\n".join(declared.summary() for declared in find_all(arguments.target, _KINDS))

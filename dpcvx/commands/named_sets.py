@@ -49,7 +49,7 @@ def loss_set(word: str | None, decisions: str, X: DecisionSet) -> LossSet:
     if name == "box" and len(_numbers(numbers, word)) == 1:
         raise InputError(f"{word!r} says one end of a box only: give both, as box:-1,1.")
     if name in NAMED_LOSSES:
-        return _called(NAMED_LOSSES[name], word, [X.shape, *_numbers(numbers, word)])
+        return _called(NAMED_LOSSES[name], word, _numbers(numbers, word), X.shape)
     if ".py" not in word:
         raise InputError(
             f"There are no losses {word!r}: give box, box:LOW,HIGH, ball:P, ball:P,RADIUS or FILE.py:NAME."
@@ -65,7 +65,7 @@ def change(word: str, Y: LossSet) -> Change:
     """
     name, _, numbers = word.partition(":")
     if name in NAMED_CHANGES:
-        return _called(NAMED_CHANGES[name], word, [Y, *_numbers(numbers, word)])
+        return _called(NAMED_CHANGES[name], word, _numbers(numbers, word), Y)
     if ".py" not in word:
         raise InputError(f"There is no change {word!r}: give share:PEOPLE, entries:K,A or FILE.py:NAME.")
     found = find(_with_name(word, "D"), Change)
@@ -105,12 +105,17 @@ def _numbers(text: str, word: str) -> list[float]:
     return [int(number) if np.isfinite(number) and number == int(number) else number for number in found]
 
 
-def _called(declare: Callable[..., Declared], word: str, arguments: list[Any]) -> Declared:
+def _called(declare: Callable[..., Declared], word: str, numbers: list[float], *first: Any) -> Declared:
+    """What a function of the catalogue declares of numbers, after what the command line does not say."""
     try:
-        inspect.signature(declare).bind(*arguments)
+        inspect.signature(declare).bind(*first, *numbers)
     except TypeError as error:
-        raise InputError(f"{word!r} has not the right numbers: {error}.") from error
+        name, own = word.partition(":")[0], list(inspect.signature(declare).parameters.values())[len(first) :]
+        needed = ",".join(one.name for one in own if one.default is one.empty)
+        numeric = [one for one in own if isinstance(one.default, int | float) and one.kind is not one.KEYWORD_ONLY]
+        more = "".join(f"[,{one.name}]" for one in numeric)
+        raise InputError(f"{word!r} has not the right numbers: it is written {name}:{needed}{more}.") from error
     try:
-        return declare(*arguments)
+        return declare(*first, *numbers)
     except (DpcvxError, ValueError, TypeError) as error:
         raise InputError(" ".join(str(error).split())) from error
