@@ -37,7 +37,8 @@ def whole(number: object, name: str, at_least: int = 1) -> int:
     """A whole number that is not less than `at_least`."""
     value = as_whole(number)
     if value is None or value < at_least:
-        raise ArgumentError(f"{name} must be a whole number of at least {at_least}, not {number!r}.")
+        hint = f"; write {int(number)}" if isinstance(number, float) and number.is_integer() and number > 0 else ""
+        raise ArgumentError(f"{name} must be a whole number of at least {at_least}, not {number!r}{hint}.")
     return value
 
 

@@ -39,6 +39,11 @@ WRONG_ARGUMENTS = {
     "noise without delta": lambda: dpcvx.FTRL(X, Y, 8, 1.0, noise="gaussian"),
     "what is saved": lambda: dpcvx.save("learner.dpcvx", dpcvx.FTRL(X, Y, 8, 1.0)),
     "losses of people": lambda: ds.share(X, 100),
+    "learner without its function": lambda: dpcvx.check_learner(dpcvx.Exp2(X, Y, 8)),
+    "function without a seed": lambda: dpcvx.check_learner(lambda: dpcvx.Exp2(X, Y, 8)),
+    "mechanism without its function": lambda: dpcvx.couple(dpcvx.FTRL(X, Y, 8, 1.0), np.zeros((8, 3)), np.ones((8, 3))),
+    "mechanism without an epsilon": lambda: dpcvx.couple(lambda: dpcvx.FTRL(X, Y, 8), np.zeros((8, 3)), np.eye(8, 3)),
+    "seed for a generator": lambda: ds.routes({"tails": [0, 0, 1], "heads": [1, 2, 2]}, 0, 2).draw_path([1, 0, 1], 0),
     "number of replicas": lambda: dpcvx.simulate(dpcvx.FTRL(X, Y, 8), np.zeros((8, 3)), replicas=0),
     "point of a range": lambda: Y.range(np.full(3, np.nan)),
     "points of a range": lambda: Y.range(np.zeros((2, 3))),
@@ -135,6 +140,23 @@ def test_a_bandit_of_ones_own_is_told_of_all_that_is_missing_at_once():
 def test_a_name_guessed_wrongly_is_told_the_right_ones():
     with pytest.raises(TypeError, match="no argument eps; the options of privacy are epsilon, delta, counter"):
         dpcvx.FTRL(X, Y, 8, eps=1.0)
+
+
+def test_a_whole_number_with_a_point_is_told_how_it_is_written():
+    with pytest.raises(dpcvx.ArgumentError, match=r"not 10000\.0; write 10000\.$"):
+        dpcvx.FTRL(X, Y, 1e4, 1.0)
+    with pytest.raises(dpcvx.ArgumentError, match=r"not 2\.5\.$"):
+        dpcvx.FTRL(X, Y, 2.5, 1.0)
+
+
+def test_what_cannot_be_coupled_or_checked_is_told_what_is_missing():
+    first, second = np.zeros((8, 3)), np.eye(8, 3)
+    with pytest.raises(dpcvx.ArgumentError, match="not a FTRL; write lambda"):
+        dpcvx.couple(dpcvx.FTRL(X, Y, 8, 1.0), first, second)
+    with pytest.raises(dpcvx.ArgumentError, match="made without an epsilon"):
+        dpcvx.couple(lambda: dpcvx.FTRL(X, Y, 8), first, second)
+    with pytest.raises(dpcvx.ArgumentError, match="make must take one argument, the seed"):
+        dpcvx.check_learner(lambda: dpcvx.Exp2(X, Y, 8))
 
 
 def test_a_problem_is_no_set():

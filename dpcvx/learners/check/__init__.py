@@ -43,6 +43,7 @@ def check_learner(make: Make) -> dict[str, str]:
         For every property "holds", or why it was not asked.
 
     Raises:
+        ArgumentError: where `make` is no function of a seed.
         LearnerCheckError: where a property does not hold; its attribute `failed` is the name of the property.
 
     Example:

@@ -1,12 +1,15 @@
 """A learner to be checked: how it is made, and what it is told."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import kind_of
 from dpcvx.arrays import Array
+from dpcvx.errors import ArgumentError
 from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.sets.pairing import Pairing
 
@@ -24,6 +27,14 @@ class Subject:
     """A learner to be checked, made by a function of a seed."""
 
     def __init__(self, make: Make) -> None:
+        if not callable(make):
+            raise ArgumentError(f"make must be a function of a seed that makes a learner, not {kind_of(make)}.")
+        try:
+            inspect.signature(make).bind(SEED)
+        except TypeError:
+            raise ArgumentError("make must take one argument, the seed; write lambda seed: ..., seed=seed).") from None
+        except ValueError:  # what is not written in Python may have no signature
+            pass
         self.make = make
 
     @cached_property

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import kind_of
 from dpcvx.arrays import Array
 from dpcvx.errors import ArgumentError
 from dpcvx.privacy.audit.transcript import Between, Step, Transcript, run
@@ -154,6 +155,8 @@ def couple(
     streams = [stream[:rounds] if stream.ndim else stream for stream in given]
     if streams[0].shape != streams[1].shape or not streams[0].ndim:
         raise ArgumentError(f"The streams must have one shape, not {streams[0].shape} and {streams[1].shape}.")
+    if not callable(make):
+        raise ArgumentError(f"make must be a function that makes a mechanism, not {kind_of(make)}; write lambda: ...")
     promised = None if claim is None else Claim(float(claim), float(delta), rho)
     (one, left), (other, right) = (run(make, stream, seed, between) for stream in streams)
     if one is other and not callable(one):
@@ -179,6 +182,8 @@ def _check_neighbours(streams: list[Array], certificate: Any, by: Any) -> None:
     apart = (flat[0] != flat[1]).any(axis=1)
     if not apart.any():
         raise ArgumentError("The two streams are the same; there is nothing to audit.")
+    if certificate is not None and not np.isfinite(certificate.epsilon):
+        raise ArgumentError("The mechanism claims nothing: it was made without an epsilon.")
     if certificate is not None and not certificate.secure:
         raise ArgumentError("A simulation keeps no claim; make the mechanism without a seed.")
     if certificate is not None and apart.sum() > certificate.rounds_per_person:
