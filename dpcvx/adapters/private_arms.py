@@ -56,7 +56,7 @@ class PrivateArms:
         losses: (low, high) instead, if `update` takes losses; smaller is better. The policy sees low + high - loss.
         horizon: number of rounds; may be left out for policies of others, which then play on without an end.
         seed: an int or a NumPy Generator makes it a simulation, which claims nothing.
-        **options: `batch`, `neighbours`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
+        **options: `batch`, `neighbours`, `noise`, `rounds_per_person`, `sampler`; see `PrivateBandit`.
 
     Attributes:
         arms: the names.

@@ -1,5 +1,6 @@
 """Policies of river (`river.bandit`): UCB, EpsilonGreedy, ThompsonSampling, Exp3 and others without contexts."""
 
+import copy
 import importlib
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ class RiverPolicy(PullingPolicy):
     """A policy of river, of which a copy is played.
 
     Raises:
-        ArgumentError: where it needs contexts, or has learned from something already.
+        ArgumentError: where it needs contexts, has learned from something already, or can pull no arm.
     """
 
     def __init__(self, policy: Any, arms: Sequence[Any]) -> None:
@@ -32,6 +33,13 @@ class RiverPolicy(PullingPolicy):
             )
         super().__init__(policy, arms)
         self.told = self._bearable()
+        try:  # the usual reward_obj of ThompsonSampling is one that it cannot draw from
+            copy.deepcopy(self.policy).pull(list(arms))
+        except Exception as error:
+            raise ArgumentError(
+                f"{kind} of river pulls no arm as it was made: {type(error).__name__}, {error}. Perhaps it needs "
+                "another reward_obj, as ThompsonSampling does: river.proba.Beta() or river.proba.Gaussian()."
+            ) from error
 
     def _bearable(self) -> str:
         """Beta distributions count successes, and Exp3 raises weights by rewards of [0, 1]."""

@@ -56,6 +56,12 @@ def test_a_policy_with_contexts_or_a_past_is_refused():
         from_river(object(), 3, 1.0)
 
 
+def test_a_policy_that_pulls_no_arm_as_it_was_made_is_refused_with_what_it_needs():
+    """The usual reward_obj of river's ThompsonSampling is a mean, which it cannot draw from."""
+    with pytest.raises(dpcvx.ArgumentError, match=r"ThompsonSampling of river pulls no arm .* another reward_obj"):
+        PrivateArms(bandit.ThompsonSampling(seed=1), 3, 1.0)
+
+
 def test_a_private_policy_is_saved_and_goes_on(tmp_path):
     arms = from_river(POLICIES["UCB"](), 3, 1.0)
     mean_reward(arms, MEANS, 20)
