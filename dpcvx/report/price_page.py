@@ -12,7 +12,6 @@ from dpcvx.sets import DecisionSet, LossSet
 from dpcvx.studies.price import PriceOfPrivacy
 from dpcvx.studies.price.comparison import Comparison
 from dpcvx.studies.price.contenders import PRIVATE, WITHOUT
-from dpcvx.studies.price.result import LEGEND
 from dpcvx.studies.settings import BANDIT
 
 _PANEL = (5.0, 4.2)  # inches
@@ -26,7 +25,7 @@ def price_page(found: PriceOfPrivacy, X: DecisionSet, Y: LossSet, comparison: Co
     page.add("Regret over epsilon", side_by_side(*(_picture(found, setting) for setting in found.settings)))
     for setting in found.settings:
         header, *lines = found.table(setting)
-        page.add(f"Table: {setting}", table(header, lines, found.learners(setting)), LEGEND)
+        page.add(f"Table: {setting}", table(header, lines, found.learners(setting)), found.legend)
     page.add("Where decisions lie", declaration(X))
     page.add("What a loss may be", declaration(Y))
     if isinstance(comparison.neighbours, Change):

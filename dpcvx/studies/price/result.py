@@ -30,14 +30,17 @@ _HEADER = (
     "worst on",
 )
 _BESIDE = {PAPER: ("paper's", "its bound", "its eps"), WHOLE: (WHOLE, "its bound")}
-LEGEND = (
+_LEGEND = (
     "Mean regret on the losses that were worst, ± its standard error. idle: staying at the center of the set; times: "
     "private over no privacy; bound: proved, for all losses fixed in advance; vacuous: at least the largest possible "
-    "regret; its eps: the epsilon that the paper's noise really gives; whole round: the same learner where nothing is "
-    "said of what one person can change, so that it protects all of a loss. Lines called used: the learner of that "
-    "setting in practice, which is the adaptive bandit, for which no bound is proved, or of all learners with full "
-    "information the one of the smallest bound."
+    "regret; {beside}. Lines called used: the learner of that setting in practice, which is the adaptive bandit, for "
+    "which no bound is proved, or of all learners with full information the one of the smallest bound."
 )
+_BESIDE_IS = {
+    PAPER: "its eps: the epsilon that the paper's noise really gives",
+    WHOLE: "whole round: the same learner where nothing is said of what one person can change, so that it protects all "
+    "of a loss",
+}
 _USED = "used"
 
 
@@ -151,6 +154,11 @@ class PriceOfPrivacy:
                 lines.append((f"{used[0]} {_USED}", *used[1:], *[""] * (len(lines[0]) - len(used))))
         return lines
 
+    @property
+    def legend(self) -> str:
+        """What the columns are that the tables have."""
+        return _LEGEND.format(beside=_BESIDE_IS[self.beside])
+
     def learners(self, setting: str) -> str:
         """Which learners stand behind the columns of a setting."""
         names = {
@@ -176,7 +184,7 @@ class PriceOfPrivacy:
             text = TextTable.fitting(lines, ">" * len(lines[0])).lines(lines)
             blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
         told = "\n".join(_wrapped(line) for line in self.recommendation.splitlines())
-        return "\n\n".join([*blocks, _wrapped(LEGEND), told])
+        return "\n\n".join([*blocks, _wrapped(self.legend), told])
 
     def _repr_html_(self) -> str:
         tables = []
@@ -184,7 +192,7 @@ class PriceOfPrivacy:
             header, *lines = self.table(setting)
             tables.append(markup.table(lines, header, f"{setting}: {self.learners(setting)}"))
         above = "".join(f"<p>{markup.text(line)}</p>" for line in [self._title(), *self.recommendation.splitlines()])
-        return markup.notebook(f"{above}{''.join(tables)}<p>{markup.text(LEGEND)}</p>")
+        return markup.notebook(f"{above}{''.join(tables)}<p>{markup.text(self.legend)}</p>")
 
     def plot(self, ax: Any = None, *, setting: str | None = None, horizon: int | None = None) -> Any:
         """Regret over epsilon in one setting and over one horizon, on matplotlib axes, which are returned.
