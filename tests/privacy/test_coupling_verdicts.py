@@ -100,12 +100,12 @@ def test_zeroed_rounds_are_0_in_one_of_the_streams():
     _check_neighbours([one, other], None, "replace"), _check_neighbours([one, other], None, None)
     both = one.copy()
     both[2] = 1.0
-    certificate = SimpleNamespace(secure=True, rounds_per_person=1)
+    certificate = SimpleNamespace(secure=True, rounds_per_person=1, epsilon=1.0)
     _check_neighbours([one, zero], certificate, None)
     with pytest.raises(ValueError, match="differ in 2 rounds; the certificate is for 1"):
         _check_neighbours([both, zero], certificate, None)
     with pytest.raises(ValueError, match="make the mechanism without a seed"):
-        _check_neighbours([one, zero], SimpleNamespace(secure=False, rounds_per_person=1), None)
+        _check_neighbours([one, zero], SimpleNamespace(secure=False, rounds_per_person=1, epsilon=1.0), None)
     with pytest.raises(ValueError, match="the same; there is nothing to audit"):
         _check_neighbours([one, one], None, None)
 
