@@ -38,6 +38,14 @@ def test_days_on_which_the_fastest_route_is_shut_out_are_counted():
     assert "on 1 % of 100 days the fastest route is not in it" in str(X.excluded)
 
 
+def test_a_day_on_which_the_fastest_route_is_faster_by_little_counts():
+    days = np.tile([DETOUR.edges[edge]["time"] for edge in DETOUR.edges], (100, 1))
+    jam = list(DETOUR.edges)
+    days[0, [jam.index(("a", "b")), jam.index(("c", "d"))]] = 50.0, 7.001  # a, c, b, d takes 9, and a, c, d 9.001
+    found = ds.routes(DETOUR, "a", "d", times=days).excluded
+    assert found.missed == pytest.approx(0.01) and found.slower == pytest.approx(1 + (9.001 / 9 - 1) / 100, abs=1e-12)
+
+
 def test_a_limit_of_links_that_shuts_out_the_best_route_warns():
     graph = nx.DiGraph()
     for k in range(4):

@@ -92,6 +92,12 @@ def test_zero_time_connectors_do_not_disconnect():
     assert X.path(X.center) == list(X.edges)
 
 
+def test_of_a_road_along_which_one_comes_no_nearer_the_way_to_the_earlier_node_is_kept():
+    tails, heads = [0, 0, 1, 2, 1, 2], [1, 2, 3, 3, 2, 1]
+    X = ds.routes({"tails": tails, "heads": heads, "times": np.ones(6)}, 0, 3, times=np.ones(6))
+    assert X.edges == ((0, 1), (0, 2), (1, 3), (2, 3), (2, 1))
+
+
 @pytest.mark.parametrize("unit", [1e-300, 1e-6, 0.2, 1e6])
 def test_a_link_of_no_time_is_faster_than_one_beside_it_in_any_unit(unit):
     network = ds.as_network({"tails": [0, 0, 1], "heads": [1, 1, 2], "times": [2 * unit, 0.0, 0.0]})
