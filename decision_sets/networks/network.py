@@ -11,6 +11,7 @@ from dpcvx.arrays import Array, reals
 from dpcvx.errors import ArgumentError
 
 Name = Hashable  # of a node or a link
+_MOST = 1e300  # that a link may take: sums over routes and slower days of larger numbers overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +118,12 @@ def link_numbers(given: Any, network: Network, name: str) -> Array:
         values = np.full(len(links), float(values))
     if values.shape != (len(links),):
         raise ArgumentError(f"{name} must hold a number for each of the {len(links)} links, not shape {values.shape}.")
-    allowed = np.isfinite(values) if name != "capacity" else ~np.isnan(values)
-    bad = np.flatnonzero(~(allowed & (values >= 0)))
+    most = np.inf if name == "capacity" else _MOST
+    bad = np.flatnonzero(~((values >= 0) & (values <= most)))
     if len(bad):
         i = int(bad[0])
-        raise ArgumentError(f"{name} must be a number of at least 0, but the link {links[i]!r} has {values[i]}.")
+        above = f" and at most {most:g}" if values[i] > most else ""
+        raise ArgumentError(f"{name} must be a number of at least 0{above}, but the link {links[i]!r} has {values[i]}.")
     return np.array(values, dtype=float)
 
 

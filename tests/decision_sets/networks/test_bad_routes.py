@@ -28,6 +28,11 @@ CASES = {
     "the same node": (lambda: ds.routes(ROADS, "a", "a"), "must be two nodes, but both are 'a'"),
     "negative time": (lambda: ds.routes(timed(-1.0), "a", "b"), r"the link \('a', 'b'\) has -1.0"),
     "NaN time": (lambda: ds.routes(timed(float("nan")), "a", "b"), r"times must be .* the link \('a', 'b'\) has nan"),
+    "a time whose sums overflow": (
+        lambda: ds.routes(timed(1e308), "a", "b"),
+        r"of at least 0 and at most 1e\+300, but the link \('a', 'b'\) has 1e\+308",
+    ),
+    "infinite time": (lambda: ds.routes(timed(float("inf")), "a", "b"), r"at most 1e\+300, but .* has inf"),
     "a text for a time": (lambda: ds.routes(timed("far"), "a", "b"), r"time must be a number, but .* has 'far'"),
     "negative times given": (lambda: ds.routes(ROADS, "a", "c", times=-np.ones(5)), r"has -1.0"),
     "NaN on a day": (lambda: ds.routes(ROADS, "a", "c", times=np.full((3, 5), np.nan)), "has nan"),
