@@ -4,13 +4,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from dpcvx.commands import audit, bandits, counters, demo, gallery, inspect, price, route, sweep, tables
 from dpcvx.commands.outcomes import InputError, Refutation
 from dpcvx.commands.terminal import speak_any_language
 from dpcvx.experiments.progress import columns_of
 from dpcvx.experiments.sweep.folder import SweepFolder
-from dpcvx.experiments.text_table import window
+from dpcvx.experiments.text_table import folded, window
 from dpcvx.version import __version__
 
 COMMANDS = {
@@ -36,13 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         speak_any_language(stream)
     try:
-        with window(columns_of(sys.stdout) if sys.stdout.isatty() else None):
-            print(arguments.run(arguments), flush=True)
+        with window(_columns(sys.stdout)):
+            print(folded(arguments.run(arguments)), flush=True)
     except InputError as error:
-        print(error, file=sys.stderr)
+        with window(_columns(sys.stderr)):
+            print(folded(str(error)), file=sys.stderr)
         return FAILURE
     except Refutation as report:
-        print(report)
+        with window(_columns(sys.stdout)):
+            print(folded(str(report)))
         return REFUTED
     except KeyboardInterrupt:
         print(f"\n{_interrupted(arguments)}", file=sys.stderr)
@@ -51,6 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  Python flushes it at the end
         return 0
     return 0
+
+
+def _columns(stream: TextIO) -> int | None:
+    """How wide a terminal is; None for a file or a pipe, whose lines are left as they are."""
+    return columns_of(stream) if stream.isatty() else None
 
 
 def _interrupted(arguments: argparse.Namespace) -> str:

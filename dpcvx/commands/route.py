@@ -15,6 +15,7 @@ from dpcvx.commands.options import add_output, add_scheduler, add_workers, check
 from dpcvx.commands.outcomes import InputError
 from dpcvx.commands.places import check_place, writing
 from dpcvx.errors import DpcvxError
+from dpcvx.experiments.text_table import folded
 from dpcvx.studies.routing.city import City, play_city
 from dpcvx.studies.routing.days import Days, travel_days
 from dpcvx.studies.routing.declared import CEILING
@@ -167,7 +168,7 @@ def _kept(folder: Path | None) -> Iterator[Path]:
 
 
 def _tell(stage: str) -> None:
-    print(f"{stage} ...", file=sys.stderr, flush=True)
+    print(folded(f"{stage} ..."), file=sys.stderr, flush=True)
 
 
 def _command(arguments: argparse.Namespace) -> str:

@@ -1,11 +1,12 @@
-"""Tables of text: cells set in columns. Whatever the package prints as a table comes from here."""
+"""Tables of text: cells set in columns, and prose beside them. All tables that are printed come from here."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from textwrap import wrap
+from textwrap import fill, wrap
 
+_WIDEST = 120  # characters of a line of prose
 _SHORTEST = 10  # characters to which the names of rows are broken, at least
 _width: ContextVar[int | None] = ContextVar("width", default=None)
 
@@ -18,6 +19,25 @@ def window(width: int | None) -> Iterator[None]:
         yield
     finally:
         _width.reset(token)
+
+
+def paragraph(text: str) -> str:
+    """A sentence or more in lines of at most 120 characters, or as many as the window has."""
+    width = _width.get()
+    return _broken(text, _WIDEST if width is None else min(width, _WIDEST))
+
+
+def folded(text: str) -> str:
+    """A text whose lines fit the window: longer ones are broken between words, and go on further to the right."""
+    width = _width.get()
+    return text if width is None else "\n".join(_broken(line, width) for line in text.split("\n"))
+
+
+def _broken(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    further = " " * (len(line) - len(line.lstrip()) + 2)
+    return fill(line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 from dpcvx.cli import COMMANDS, main
 from dpcvx.commands.terminal import speak_any_language
-from dpcvx.experiments.text_table import TextTable, window
+from dpcvx.experiments.text_table import TextTable, folded, paragraph, window
 
 SLEEPING = """
 import time
@@ -99,6 +99,41 @@ def test_counters_fit_forty_columns(capsys, monkeypatch):
     _, *lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines) <= 40
     assert sum(line.strip().startswith("counter") for line in lines) > 1
+
+
+def test_lines_too_long_for_a_window_are_broken_between_words_and_no_others_are_touched():
+    table, path = "    1  epsilon   2.5", "/a/very/long/path/that/has/no/blank/in/it/report.html"
+    prose = "  regret       at most 10.3 over 500 rounds, in expectation"
+    with window(40):
+        lines = folded(f"{table}\n{prose}\nReport: {path}\n").split("\n")
+    assert lines == [
+        table,
+        "  regret       at most 10.3 over 500",
+        "    rounds, in expectation",
+        "Report:",
+        f"  {path}",
+        "",
+    ]
+    assert folded(prose * 9) == prose * 9  # a file or a pipe
+
+
+def test_a_paragraph_fits_the_window_and_is_never_wider_than_120():
+    words = "privacy is free down to epsilon one " * 9
+    with window(40):
+        assert max(len(line) for line in paragraph(words).split("\n")) <= 40
+    with window(300):
+        assert 100 < max(len(line) for line in paragraph(words).split("\n")) <= 120
+
+
+def test_errors_and_findings_fit_forty_columns(capsys, monkeypatch):
+    monkeypatch.setattr("dpcvx.cli.columns_of", lambda stream: 40)
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    assert main(["price", "octahedron:3"]) == 2
+    assert main(["inspect", "simplex:3"]) == 0
+    said = capsys.readouterr()
+    assert max(len(line) for line in (said.out + said.err).splitlines()) <= 40
+    assert "permutahedron," in said.err and "multiplier" in said.out  # whole words
 
 
 def test_an_interruption_tells_of_what_is_kept_only_where_something_is(tmp_path, capsys, monkeypatch):

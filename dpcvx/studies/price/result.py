@@ -4,7 +4,6 @@ The paper is Agarwal and Singh, The Price of Differential Privacy for Online Lea
 """
 
 import math
-import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from dpcvx import markup
 from dpcvx.errors import ArgumentError
 from dpcvx.experiments.axes import axes_or_new, plain_ticks
 from dpcvx.experiments.data_frame import data_frame
-from dpcvx.experiments.text_table import TextTable
+from dpcvx.experiments.text_table import TextTable, paragraph
 from dpcvx.studies.price.contenders import PAPER, PRACTICE, PRIVATE, WHOLE, WITHOUT
 from dpcvx.studies.price.free import LEARNED, Threshold
 from dpcvx.studies.price.rows import PriceRow
@@ -182,9 +181,9 @@ class PriceOfPrivacy:
         for setting in self.settings:
             lines = [(name.split()[-1], *cells) for name, *cells in self.table(setting)]  # its T stands above "used"
             text = TextTable.fitting(lines, ">" * len(lines[0])).lines(lines)
-            blocks.append("\n".join([_wrapped(f"{setting}: {self.learners(setting)}"), *text]))
-        told = "\n".join(_wrapped(line) for line in self.recommendation.splitlines())
-        return "\n\n".join([*blocks, _wrapped(self.legend), told])
+            blocks.append("\n".join([paragraph(f"{setting}: {self.learners(setting)}"), *text]))
+        told = "\n".join(paragraph(line) for line in self.recommendation.splitlines())
+        return "\n\n".join([*blocks, paragraph(self.legend), told])
 
     def _repr_html_(self) -> str:
         tables = []
@@ -276,7 +275,3 @@ def _bound(row: PriceRow) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 120, subsequent_indent="  ")
