@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpcvx.commands.options import add_output
 from dpcvx.commands.places import check_place, writing
-from dpcvx.experiments.text_table import TextTable
+from dpcvx.experiments.text_table import TextTable, folded
 from dpcvx.studies import demo
 from dpcvx.studies.settings import FULL_INFORMATION
 
@@ -39,7 +39,7 @@ def _findings(quick: bool) -> demo.Findings:
     stages = itertools.count(1)
 
     def tell(stage: str) -> None:
-        print(f"[{next(stages)}/{demo.STAGES}] {stage} ...", file=sys.stderr, flush=True)
+        print(folded(f"[{next(stages)}/{demo.STAGES}] {stage} ..."), file=sys.stderr, flush=True)
 
     return demo.run(demo.QUICK if quick else demo.Size(), tell)
 

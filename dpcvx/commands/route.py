@@ -116,7 +116,7 @@ def _sentences() -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror or error}.") from error
     for message in dict.fromkeys(str(each.message) for each in caught):
-        print(f"Note: {message}", file=sys.stderr)
+        print(folded(f"Note: {message}"), file=sys.stderr)
 
 
 def _travelled(network: Network, seed: int) -> Days:
