@@ -346,7 +346,7 @@ def test_a_declared_change_is_priced_beside_the_whole_round(tmp_path):
     alone = found.row("full information", "without privacy", 64)
     assert private.regret < 1.1 * alone.regret < whole.regret / 2
     assert "whole round" in str(found) and "paper:" not in str(found) and "whole round" in found._repr_html_()
-    assert found.beside == "whole round"
+    assert found.beside == "whole round" and "its eps" not in str(found) + found._repr_html_()
     kept = price_of_privacy(X, Y, 1.0, 64, folder=tmp_path, **settings)
     assert kept.rows == found.rows
     other = price_of_privacy(X, Y, 1.0, 64, folder=tmp_path, **(settings | {"neighbours": ds.share(Y, 2)}))
