@@ -42,6 +42,20 @@ def whole(number: object, name: str, at_least: int = 1) -> int:
     return value
 
 
+def norm_order(p: object) -> float:
+    """The p of a p-norm, a number of at least 1 or infinity."""
+    if isinstance(p, bool) or not isinstance(p, Real) or not float(p) >= 1:
+        raise ArgumentError(f"p must be a number of at least 1, or np.inf, not {p!r}.")
+    return float(p)
+
+
+def generator(rng: object) -> np.random.Generator:
+    """A generator of random numbers, which is asked to draw."""
+    if not isinstance(rng, np.random.Generator):
+        raise ArgumentError(f"rng must be a NumPy Generator, as np.random.default_rng(0), not {kind_of(rng)}.")
+    return rng
+
+
 def positive(number: object, name: str) -> float:
     """A finite number above 0."""
     if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) < np.inf:

@@ -23,7 +23,7 @@ from decision_sets.networks.network import Name, Network, link_numbers
 from decision_sets.networks.reading import as_network
 from decision_sets.networks.ways import Graph, fastest, graph_of, layered, toward, usable
 from dpcvx.actions.dag import Dag, Decomposition
-from dpcvx.arguments import kind_of, whole
+from dpcvx.arguments import generator, whole
 from dpcvx.arrays import Array, reals
 from dpcvx.errors import ArgumentError, EmptySetError
 from dpcvx.sets import DecisionSet
@@ -149,8 +149,7 @@ class Routes(DecisionSet):
         With cycles="capped" a random walk in proportion to the flow is drawn and its loops are erased, so that links
         are used at most as often: where times are not negative, the route costs no more than the point in the mean.
         """
-        if not isinstance(rng, np.random.Generator):
-            raise ArgumentError(f"rng must be a NumPy Generator, as np.random.default_rng(0), not {kind_of(rng)}.")
+        rng = generator(rng)
         x = self.layout.vector(point, "point")
         edges = self.dag.draw(x, rng) if self.dag is not None else self._erased_walk(x, rng)
         return [self.network.links[self.links[e]] for e in edges]

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from dpcvx import markup
 from dpcvx.actions import ActionFamily
+from dpcvx.arguments import generator, norm_order
 from dpcvx.arrays import Array
 from dpcvx.errors import ArgumentError, DeclarationError, UnsupportedConeError
 from dpcvx.sets.barrier import SetBarrier
@@ -215,7 +216,7 @@ class DecisionSet:
 
     def sample_vertex(self, point: Any, rng: np.random.Generator) -> Array:
         """A random vertex whose mean is the point; for polytopes and for sets with an own sampler."""
-        return self.unflatten(self._vertices.sample(self.flatten(point), rng, self._membership))
+        return self.unflatten(self._vertices.sample(self.flatten(point), generator(rng), self._membership))
 
     def vertices(self, most: int = MOST) -> Array:
         """All vertices of a polytope, (k, *shape).
@@ -248,9 +249,7 @@ class DecisionSet:
 
     def norm_bound(self, p: float) -> float:
         """A certified upper bound of max |x|_p over the set, for p >= 1 (matrices entry by entry)."""
-        if not p >= 1:
-            raise ArgumentError(f"p must be at least 1, not {p}.")
-        return self.recognised.norm_bound(p)
+        return self.recognised.norm_bound(norm_order(p))
 
     # arrays and vectors
 

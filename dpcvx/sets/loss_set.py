@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from dpcvx import markup
+from dpcvx.arguments import norm_order
 from dpcvx.arrays import Array, Bools
 from dpcvx.errors import ArgumentError
 from dpcvx.sets.decision_set import DecisionSet
@@ -57,8 +58,7 @@ class LossSet:
         return self._measure("diameter", p)
 
     def _measure(self, what: str, p: float) -> Measure:
-        if not p >= 1:
-            raise ArgumentError(f"p must be at least 1, not {p}.")
+        p = norm_order(p)
         if (what, p) not in self._measures:
             self._measures[what, p] = getattr(self.recognised, what)(p)
         return self._measures[what, p]

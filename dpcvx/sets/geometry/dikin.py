@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcvx.arguments import generator
 from dpcvx.arrays import Array
 from dpcvx.errors import ArgumentError, UnsupportedConeError
 from dpcvx.sets.geometry.charts import DENSE_LIMIT, Chart, Factor
@@ -41,6 +42,7 @@ class DikinEllipsoid:
                 All have mean zero and covariance I/dim.
         """
         shape = (() if size is None else (int(size),)) + self._point.shape[:-1]
+        rng = generator(rng)
         if not self.dim:
             return np.zeros((*shape, 0))
         if method == "direction":
@@ -96,7 +98,7 @@ class DikinEllipsoid:
         if method != "direction" or not self.dim:
             return self.point(self.directions(rng, size, method), radius)
         leading = () if size is None else (int(size),)
-        displacement, _ = self._factor.sample(rng, radius, leading)
+        displacement, _ = self._factor.sample(generator(rng), radius, leading)
         return self._layout.unflatten(self._point + self._chart.push(displacement))
 
     def point(self, w: Array, radius: float = SHRINK) -> Array:

@@ -134,7 +134,7 @@ def test_arguments_of_a_set_are_checked():
     X = ds.norm_ball(2)
     with pytest.raises(ValueError, match="contains takes one point of shape"):
         X.contains(np.zeros((3, 2)))
-    with pytest.raises(ValueError, match=r"p must be at least 1, not 0\.5"):
+    with pytest.raises(ValueError, match=r"p must be a number of at least 1, or np.inf, not 0\.5"):
         X.norm_bound(0.5)
     with pytest.raises(ValueError, match="NaN or an infinity"):
         X.argmin([np.nan, 1.0])
