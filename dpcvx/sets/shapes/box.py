@@ -80,7 +80,7 @@ class Box(Sides):
     def of(cls, facts: Facts) -> Self | None:
         conic = facts.geometry.conic
         ends = coordinate_bounds(conic)
-        if ends is None or conic.E.shape[0] or not np.isfinite(ends[1] - ends[0]).all():
+        if ends is None or conic.E.shape[0]:
             return None
         columns = Columns.of(conic)
         return None if columns is None else cls(facts.geometry, facts.layout, columns, *ends)

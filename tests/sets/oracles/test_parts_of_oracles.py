@@ -48,6 +48,19 @@ def test_rounding_of_the_position_counts_far_from_the_origin_and_little_more():
         assert np.spacing(far) <= blur <= 10 * np.spacing(far + 1) + 1e-12
 
 
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e6])
+def test_without_a_tolerance_a_set_holds_its_corners_and_what_rounding_moves_off_its_plane(far):
+    X = _declared(3, lambda x: [x >= far, x <= far + 1])
+    for corner in (np.full(3, far), np.full(3, far + 1), far + np.array([0.0, 1.0, 0.0])):
+        assert X.contains(corner, 0.0)
+        assert not X.contains(corner + (corner - far - 0.5) * (1e-9 + 1e-13 * far), 0.0)
+    flat = _declared(3, lambda x: [x >= far, x <= far + 1, x[0] + 0.3 * x[1] + 0.7 * x[2] == 2 * far + 0.9])
+    point = X.project(flat.center)
+    for sign in (1, -1):
+        assert flat.contains(point + sign * np.spacing(far + 1) * np.array([1.0, 0, 0]), 0.0)
+        assert not flat.contains(point + sign * (1e-9 + 1e-13 * far) * np.array([1.0, 0, 0]), 0.0)
+
+
 @pytest.mark.parametrize("beyond", [1e-9, 1e-6, 1e-2, 1.0, 30.0])
 def test_points_are_pulled_toward_the_center_until_they_are_inside_and_hardly_farther(beyond):
     X = _declared(3, lambda x: [cp.abs(x - 1) <= 2, x[2] == 1])

@@ -25,7 +25,14 @@ def _two_balls():
     return DecisionSet(x, [cp.norm2(x) <= 1, cp.norm2(x - 0.3) <= 1, cp.sum(x) == 0.2])
 
 
-SETS = {"a ball cut by half-spaces": _cut_ball, "two balls on a plane": _two_balls}
+def _cone():
+    """A second-order cone whose head moves as well, cut by half-spaces."""
+    rng, x = np.random.default_rng(1), cp.Variable(N)
+    cone = cp.norm2(rng.standard_normal((N, N)) @ x - 0.2) <= 1 + 0.5 * x[0] - 0.3 * x[1]
+    return DecisionSet(x, [cone, rng.standard_normal((2 * N, N)) @ x <= 1])
+
+
+SETS = {"a ball cut by half-spaces": _cut_ball, "two balls on a plane": _two_balls, "a cone": _cone}
 
 
 def _optimality(form, Q, q, w):
@@ -66,7 +73,7 @@ def test_polished_answers_satisfy_the_optimality_conditions_to_rounding(name):
     assert linear >= 4 and quadratic >= 4
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", [name for name in SETS if name != "a cone"])
 def test_polished_projections_are_those_of_the_central_path(name):
     X = SETS[name]()
     for p in np.random.default_rng(2).standard_normal((3, N)):

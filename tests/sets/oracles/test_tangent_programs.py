@@ -34,7 +34,14 @@ def ball_on_a_plane():
     return DecisionSet(x, [cp.norm2(x) <= 1, cp.sum(x) == 0.3, x[0] <= 0.2])
 
 
-SETS = {f.__name__: f for f in (cut_ball, two_balls, ball_in_a_box, ball_on_a_plane)}
+def cut_cone():
+    """A second-order cone whose head moves as well."""
+    rng, x = np.random.default_rng(1), cp.Variable(N)
+    cone = cp.norm2(rng.standard_normal((N, N)) @ x - 0.2) <= 1 + 0.5 * x[0] - 0.3 * x[1]
+    return DecisionSet(x, [cone, rng.standard_normal((2 * N, N)) @ x <= 1])
+
+
+SETS = {f.__name__: f for f in (cut_ball, two_balls, ball_in_a_box, ball_on_a_plane, cut_cone)}
 
 
 class _NoRoughSolve:
@@ -55,7 +62,7 @@ def test_minimisers_and_projections_need_no_interior_point_method(name):
         for quick, linear in ((oracles._quick_linear, q / np.abs(q).max()), (oracles._quick_quadratic, far)):
             rough = quick._tangents.minimise(linear)
             answered += rough is not None and quick._polishing.polished(linear, *rough) is not None
-    assert answered >= 56  # of 60
+    assert answered >= (50 if name == "cut_cone" else 56)  # of 60
 
 
 @pytest.mark.parametrize("name", SETS)
