@@ -7,6 +7,7 @@ import pytest
 from dpcvx import DecisionSet, OracleError, UnsupportedConeError
 from dpcvx.sets.geometry.nearest import nearest
 from dpcvx.sets.oracles.conic_oracles import ConicOracles
+from dpcvx.sets.oracles.polyhedral_oracles import PolyhedralOracles
 from dpcvx.sets.oracles.vertex_sampling import VertexPeeling, VertexWalk, _extend
 
 
@@ -129,6 +130,53 @@ def test_a_shot_ends_on_the_boundary_and_a_plane_through_its_end_supports_the_se
         assert np.linalg.norm(normal) == pytest.approx(1) and min(heights.max(), -heights.min()) <= 1e-7
     with pytest.raises(OracleError, match="outside it"):
         peeling._shoot(P, (np.full(3, 9.0) - form.x0) / form.size, np.array([1.0, 0, 0]))
+
+
+class _Chance:
+    """Directions as usual, and one number for every choice."""
+
+    def __init__(self, seed, number):
+        self.standard_normal, self._number = np.random.default_rng(seed).standard_normal, number
+
+    def random(self):
+        return self._number
+
+
+@pytest.mark.parametrize(("chance", "both"), [(0.24, True), (0.26, False), (0.74, False), (0.76, True)])
+def test_of_two_ends_of_an_edge_the_first_is_taken_with_the_share_that_the_point_has_of_it(chance, both):
+    """(0.25, 0.75) is a quarter of (1, 0): which is then left below 0.25 alone, and (0, 1) left from 0.75 on."""
+    form = _declared(2, lambda x: [cp.norm1(x) <= 1, x[0] <= 9]).geometry.centered_form
+    drawn = [VertexPeeling(form, 2)._peel(np.array([0.25, 0.75]), _Chance(seed, chance)) for seed in range(8)]
+    assert {tuple(v) for v in np.round(drawn, 6) + 0.0} == ({(1.0, 0.0), (0.0, 1.0)} if both else {(0.0, 1.0)})
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_path_that_always_goes_on_ends_at_a_vertex_after_one_step_for_each_dimension(n):
+    form = _l1(n + 1).geometry.centered_form
+    for seed in range(3):
+        vertex = VertexPeeling(form, n + 1)._peel(np.full(n + 1, 1.1), _Chance(seed, 1.0))
+        assert np.sort(np.abs(vertex - 1)) == pytest.approx(np.append(np.zeros(n), 2), abs=1e-6)
+    with pytest.raises(OracleError, match="no vertex"):
+        VertexPeeling(form, n)._peel(np.full(n + 1, 1.1), _Chance(0, 1.0))
+
+
+@pytest.mark.parametrize("auxiliary", [False, True])
+def test_multipliers_of_inequalities_make_up_a_covector_and_prove_its_maximum(auxiliary):
+    """Along every direction of the chart, auxiliary ones included, where they cancel; in the slacks of the chart."""
+    X = _l1() if auxiliary else _declared(3, lambda x: [x >= 1, x <= [2, 5, 1.5], cp.sum(x) <= 6, x[0] - x[1] == 0.1])
+    oracles, chart = PolyhedralOracles(X.geometry), X.geometry.chart
+    k, tangents = chart.auxiliaries, chart.tangent_basis().T
+    joint = np.zeros((k + chart.dim, chart.size))
+    joint[:k, :k], joint[k:, k:] = np.eye(k), tangents
+    assert bool(k) == auxiliary
+    for scale in (1e-3, 1.0, 700.0):
+        c = scale * np.random.default_rng(6).standard_normal(3)
+        multipliers = oracles._multipliers(c)
+        along = np.append(np.zeros(k), chart.push(tangents) @ c)
+        assert multipliers.min() >= 0
+        assert -chart.slack_step(joint) @ multipliers == pytest.approx(along, abs=1e-8 * scale)
+        assert c @ chart.x0 + multipliers @ chart.s0 == pytest.approx(c @ X.argmin(-c), abs=1e-8 * scale)
+        assert oracles._multipliers(0 * c) == pytest.approx(0 * multipliers, abs=1e-12)
 
 
 def test_a_walk_takes_each_end_of_a_chord_as_often_as_the_point_says():

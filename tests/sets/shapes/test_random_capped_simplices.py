@@ -73,7 +73,7 @@ def _truth(lower, upper, a, beta):
     return np.array(ends).reshape(2, len(a))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_bounds_are_as_tight_as_the_sum_makes_them_and_some_need_not_be_declared(seed):
     rng = np.random.default_rng(seed)
     lower, upper, a, beta = _random(rng)
@@ -94,7 +94,7 @@ def test_bounds_are_as_tight_as_the_sum_makes_them_and_some_need_not_be_declared
             assert np.array_equal(found[2] * beta, a * found[3]) and abs(found[3]) == abs(beta)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_minimisers_and_nearest_points_are_those_that_the_corners_say(seed):
     rng = np.random.default_rng(seed)
     lower, upper, a, beta = _bounded(_conic(*_random(rng)))

@@ -137,8 +137,8 @@ def test_the_rounding_of_long_sums_is_within_what_is_added(n):
         assert Fraction(float(low)) <= truth <= Fraction(float(high))
     slack = n * np.finfo(float).eps / 2  # by which a sum of n terms of size 1 may be off, for each of them
     wave = np.resize([1.0, -1.0], n)
-    low, high = around(np.ones(n), wave, np.array(0.0))
-    assert low == -high and slack * n <= high <= 20 * slack * n
+    for low, high in (around(np.ones(n), wave, np.array(0.0)), around(np.ones(n), wave[None], np.zeros(1))):
+        assert low == -high and slack * n <= high <= 20 * slack * n
     low, high = Sides(None, None, np.ones(n), np.ones(n)).interval(wave)
     assert low == -high and slack * n <= high <= (20 + 100 / n) * slack * n
     assert slack * n <= bound_at(wave, np.ones(n)) <= 1e-13 * n + 20 * slack * n
