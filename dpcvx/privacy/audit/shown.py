@@ -85,20 +85,26 @@ def _tried(call: Callable[[], Any]) -> tuple[Any, Shown]:
 
 @contextmanager
 def _listening(said: dict[str, Shown]) -> Iterator[None]:
-    """Keep the warnings, the printed text and the log records of what happens inside, where there are any."""
+    """Keep the warnings, the printed text and the log records of what happens inside, where there are any.
+
+    Records of all levels are kept, and only here: somebody who runs the mechanism may ask for any of them.
+    """
     records = _Records()
     root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     with (
         warnings.catch_warnings(record=True) as warned,
         redirect_stdout(io.StringIO()) as out,
         redirect_stderr(io.StringIO()) as err,
     ):
         warnings.simplefilter("always")
-        root.addHandler(records)
+        root.handlers[:] = [records]
+        root.setLevel(1)
         try:
             yield
         finally:
-            root.removeHandler(records)
+            root.handlers[:] = handlers
+            root.setLevel(level)
     heard = {
         "warnings": "; ".join(f"{w.category.__name__}: {w.message}" for w in warned),
         "printed text": out.getvalue() + err.getvalue(),
