@@ -202,3 +202,24 @@ def test_a_copy_of_rollbacks_is_counted():
     assert sums.certificate == alone
     sums.lineage = SimpleNamespace(rollbacks=2)
     assert sums.certificate == alone.after_rollbacks(2)
+
+
+def test_the_worst_epoch_so_far_is_what_private_sums_promise():
+    """The paper's scale gives each epoch an epsilon of its own, which falls here from the first one on."""
+    made = PrivateSums(Y, None, 1.0, 1e-6, counter="tree", calibration="paper")
+    exact = PrivateSums(Y, None, 1.0, noise="laplace")
+    plans = [made.planned(16 * 2**number) for number in range(3)]
+    epsilons = [one.epsilon for one in plans]
+    assert epsilons[0] > epsilons[1] > epsilons[2]
+    opened = 1
+    for rounds in range(50):
+        opened += rounds in (16, 48)
+        certificate = made.certificate
+        assert certificate.epsilon == max(epsilons[:opened]) and len(certificate.grounds.hidden) == opened
+        assert certificate.grounds.hidden[-1].step == plans[opened - 1].grid.step
+        assert certificate.horizon is None and certificate.rounds == rounds
+        assert exact.certificate.epsilon == 1.0 and exact.certificate.scale == pytest.approx(
+            exact.planned(16 * 2 ** (opened - 1)).law.scale * exact.plan.grid.step
+        )
+        for sums in (made, exact):
+            sums.update([0.5, 0.5])
