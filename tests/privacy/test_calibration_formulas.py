@@ -173,3 +173,11 @@ def test_one_round_has_no_prefix_that_depends_on_a_loss():
     made = plan(box_losses(2), 1, 1.0, noise="laplace", counter="smooth")
     assert (made.terms == 0) == (made.noise is None)
     assert np.isfinite(made.prefix_deviation)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_one_round_costs_nothing_by_the_paper_and_neither_do_losses_that_nobody_moves(delta):
+    assert plan(box_losses(2), 1, 0.5, delta, counter="tree", calibration="paper").epsilon == 0
+    for counter in ("smooth", "toeplitz" if delta else "tree"):
+        made = plan(box_losses(2, 1.0, 1.0), 8, 0.5, delta, counter=counter)
+        assert made.moved == made.sensitivity.units == 0 and made.epsilon == 0.5
