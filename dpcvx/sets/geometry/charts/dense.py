@@ -17,7 +17,7 @@ from dpcvx.sets.solvers.factorisations import Factorisation
 _PRODUCTS = 2**18  # numbers that may be kept for faster Hessians of batches
 _FEW = 64  # points of a batch up to which systems are faster one by one
 _RANK = 1e-11  # relative size below which a direction counts as zero
-_FAR = 1e3  # how much larger than another a column of the equalities is before each is seen in its own size
+_ROUNDING = 16 * np.finfo(float).eps
 
 
 class TangentSpace:
@@ -26,38 +26,42 @@ class TangentSpace:
     def __init__(self, conic: ConicSet) -> None:
         P = conic.P.toarray()
         Z = seen = np.eye(conic.columns)
+        noise, unit = _RANK, np.ones(conic.columns)
         if conic.E.shape[0]:
             E = conic.E.toarray()
-            unit = _column_units(E)
-            Z = seen = _solutions(E / unit)
-            moving = np.linalg.norm(seen, axis=1) > _RANK
-            Z[~moving] = 0.0
-            if Z.size and (unit != 1).any():
+            Z, noise = _solutions(E)
+            seen = Z
+            if noise > _RANK:
+                size = np.linalg.norm(E, axis=0)
+                size = np.where(size > _RANK * size.max(), size, size.max())
+                in_sizes, less = _solutions(E / size)
+                if less < noise:
+                    seen, noise, unit = in_sizes, less, size
+            moving = np.linalg.norm(seen, axis=1) > noise
+            if seen is not Z:
                 Z = np.zeros(seen.shape)
-                Z[moving] = _solutions(E[:, moving], seen.shape[1])
+                if Z.size:
+                    Z[moving] = _solutions(E[:, moving], seen.shape[1])[0]
+            Z[~moving] = 0.0
         _, values, rows = np.linalg.svd(_image(P, Z))
-        if Z is not seen:
+        if seen is not Z:
             values = np.linalg.svd(_image(P / unit, seen), compute_uv=False)
-        self.dim = int((values > _RANK * max(1.0, values[0])).sum()) if len(values) else 0
+        self.dim = int((values > noise * max(1.0, values[0])).sum()) if len(values) else 0
         self.auxiliaries = Z.shape[1] - self.dim
         self.W = Z @ np.concatenate([rows[self.dim :], rows[: self.dim]]).T
         self.A = conic.A @ self.W
 
 
-def _column_units(E: Array) -> Array:
-    """The sizes of columns that are far apart, otherwise 1: small ones drown in the rounding of large ones."""
-    size = np.linalg.norm(E, axis=0)
-    largest = float(size.max())
-    size = np.where(size > _RANK * largest, size, largest)
-    return size if largest > _FAR * size.min() else np.ones(len(size))
+def _solutions(E: Array, count: int | None = None) -> tuple[Array, float]:
+    """Orthonormal columns that span the solutions of E v = 0, so many or all but for rounding, and the noise in them.
 
-
-def _solutions(E: Array, count: int | None = None) -> Array:
-    """Orthonormal columns that span the solutions of E v = 0: so many of them, or all but for rounding."""
+    Where columns of E are of sizes far apart, small ones drown in the rounding of large ones.
+    """
     Q, R, _ = scipy.linalg.qr(E.T, pivoting=True)
     diagonal = np.abs(np.diagonal(R))
     rank = int((diagonal > _RANK * diagonal[0]).sum()) if count is None else E.shape[1] - count
-    return np.ascontiguousarray(Q[:, rank:])
+    noise = _ROUNDING * float(diagonal[0] / diagonal[rank - 1]) if rank else 0.0
+    return np.ascontiguousarray(Q[:, rank:]), max(_RANK, noise)
 
 
 def _image(P: Array, Z: Array) -> Array:
