@@ -59,6 +59,11 @@ class Semidefinite(Cone):
         smallest = np.linalg.eigvalsh(S / root[..., :, None] / root[..., None, :])[..., 0]
         return np.asarray(((smallest > _ROUNDING * self.order) & (diagonal > 0).all(axis=-1)).all(axis=-1))
 
+    def dual_interior(self, y: Array) -> Bools:
+        """As closely as floats tell: proofs, which ask this, have a margin of their own for rounding."""
+        smallest = np.linalg.eigvalsh(self.matrix(self.blocks(y)))[..., 0]
+        return np.asarray((smallest > 0).all(axis=-1))
+
     def recedes(self, d: Array) -> bool:
         eigenvalues = np.linalg.eigvalsh(self.matrix(d))
         return bool(eigenvalues[0] >= -1e-12 * max(1.0, eigenvalues[-1]))
