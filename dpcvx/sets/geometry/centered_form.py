@@ -30,7 +30,7 @@ class CenteredForm:
         self.E = sparse.csr_array(sparse.diags_array(1 / np.where(norm > 0, norm, 1.0)) @ E)
         self.P = sparse.csr_array(conic.P @ columns)
         self.x0 = chart.x0
-        self.size = float(np.sqrt(self.P.multiply(self.P).sum(axis=0).max()))  # of the set, in the units of x
+        self.size = float(np.sqrt((self.P.multiply(self.P).T @ chart.moving()).max()))  # of the set, in the units of x
 
     def along(self, w: Array) -> Array:
         """The part of a direction, or of a covector, along which no equality changes."""

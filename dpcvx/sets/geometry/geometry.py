@@ -67,8 +67,7 @@ class Geometry:
     @cached_property
     def extent(self) -> float:
         """The size of the set in the units of x."""
-        widths = self.conic.P.multiply(self.conic.P) @ (self.chart.column_widths() ** 2)
-        return float(np.sqrt(np.max(widths, initial=0.0)))
+        return float(self.chart.widths().max(initial=0.0))
 
     @cached_property
     def central_radius(self) -> float:

@@ -33,9 +33,8 @@ class Membership:
     @cached_property
     def _reach(self) -> Array:
         """The length of which `tol` is a share, for each entry: its width, or where it is fixed its position."""
-        conic, chart = self._geometry.conic, self._chart
-        widths = np.sqrt(conic.P.multiply(conic.P) @ (chart.column_widths() ** 2)) * (chart.moving() > 0)
-        position = np.abs(chart.x0)
+        widths = self._chart.widths()
+        position = np.abs(self._chart.x0)
         largest = float(position.max(initial=0.0))
         least = widths[widths > 0].min() if np.any(widths > 0) else largest or 1.0  # of entries that are fixed at 0
         fixed = np.where(position > _NOTHING * largest, position, least)

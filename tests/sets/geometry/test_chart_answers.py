@@ -56,3 +56,23 @@ def test_the_box_of_a_large_set_holds_it_and_is_in_its_units(unit):
     lower, upper = loose_box(geometry.conic, geometry.chart, geometry.nu)
     assert np.all(upper >= unit * np.array([3, 1])) and np.all(lower <= -unit * np.array([3, 1]))
     assert np.all(upper <= 10 * unit * np.array([3, 1])) and np.all(lower >= -10 * unit * np.array([3, 1]))
+
+
+def test_entries_that_are_fixed_have_no_part_in_the_size_of_a_set():
+    x = cp.Variable(2)
+    X = DecisionSet(x, [x[0] == 1e8, cp.abs(x[1]) <= 1])
+    assert X.geometry.chart.widths()[0] == 0 and X.geometry.extent == pytest.approx(X.geometry.chart.widths()[1])
+    assert X.geometry.extent <= 1 and X.geometry.centered_form.size <= 1
+    assert np.isfinite(X.barrier.value([1e8, 0.5]))
+    with pytest.raises(ValueError, match="not on the affine hull"):
+        X.barrier.value([1e8 + 100, 0.5])
+
+
+def test_a_projection_moves_what_is_free_however_large_the_units_of_fixed_entries_are():
+    X = cp.Variable((2, 2), symmetric=True)
+    unit = np.outer([440.0, 640.0], [440.0, 640.0])
+    S = cp.symmetric_wrap(cp.multiply(1 / unit, X))
+    half = DecisionSet(X, [S >> 0, cp.norm2(S[:, 0] - np.array([1, 0])) <= 0, cp.trace(S) <= 6])
+    for t in (2.3, -1.0, 4.0, 9.0):
+        nearest = half.project(unit * np.diag([1.0, t])) / unit
+        assert nearest == pytest.approx(np.diag([1.0, np.clip(t, 0, 5)]), abs=1e-8)

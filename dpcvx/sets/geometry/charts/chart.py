@@ -156,7 +156,7 @@ class Chart(ABC):
 
     @abstractmethod
     def column_widths(self) -> Array:
-        """The half-width of the Dikin ellipsoid at the center in each lifted coordinate v."""
+        """The half-width of the Dikin ellipsoid at the center in each lifted coordinate v; any where v is fixed."""
 
     @abstractmethod
     def tangent_basis(self) -> Array:
@@ -211,6 +211,11 @@ class Chart(ABC):
             else rng.standard_normal(self.width)
         )
         return np.asarray(np.abs(step) > 1e-13 * np.abs(step).max(initial=0.0), dtype=float)
+
+    def widths(self) -> Array:
+        """The half-width of the Dikin ellipsoid at the center in each entry of x, or more; 0 where x is fixed."""
+        squares = self.P.multiply(self.P) @ (self.column_widths() ** 2)
+        return np.asarray(np.sqrt(squares) * self.moving())
 
     def least_width(self) -> float:
         """The least half-width of the Dikin ellipsoid at the center, in units of its own bounding box."""
