@@ -26,6 +26,7 @@ from dpcvx.sets.geometry.phase_one import FLAT, Deepest, holds_strictly, on_equa
 from dpcvx.sets.geometry.rays import refuse_rays, without_rays
 
 _RUNAWAYS = 20  # times that auxiliary variables may be found to run off to infinity
+_FARTHEST = 1e9  # how far the center is from a first point, in units of what is there, where there is no ray
 _THIN = 1e-6  # relative width below which a set is called thin
 
 
@@ -75,19 +76,19 @@ def find_center(
                 raise _gave_up(deepest, names)
             v = inner.v
         weighed = weigh_coinciding(conic, v, factorisation)
-        if weighed is None:
-            conic = fold_on_hull(conic, v)
-            chart = analytic_center(charts_of(conic), v)
-        else:
-            conic = weighed[0]
-            chart = analytic_center(partial(SparseChart, *weighed), v)
+        conic = fold_on_hull(conic, v) if weighed is None else weighed[0]
+        chart_at = charts_of(conic) if weighed is None else partial(SparseChart, *weighed)
+        chart = analytic_center(chart_at, v)
+        smaller = None
+        if chart is None:
+            smaller = without_rays(conic, names, variable_name, shape)  # raises where the set is unbounded
+        if chart is None and smaller is None:
+            chart = analytic_center(chart_at, v, farthest=np.inf)
         if chart is not None and not chart.dim:
-            point = single_point(conic, chart.x0)
-            return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
+            return _point(conic, chart.x0, notes)
         if chart is not None:
             _check_width(chart, conic, names, variable_name, shape)
             return Centered(conic, chart, tuple(notes))
-        smaller = without_rays(conic, names, variable_name, shape)  # raises where the set is unbounded
         if smaller is None:
             raise DegenerateSetError(
                 f"The set is flat within rounding: {deepest.blame(names)} leave a slack of {deepest.room:.1e} of its "
@@ -96,6 +97,11 @@ def find_center(
         conic = smaller
         runaways += 1
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
+
+
+def _point(conic: ConicSet, x: Array, notes: Sequence[str]) -> Centered:
+    point = single_point(conic, x)
+    return Centered(point, charts_of(point)(np.zeros(1)), tuple(notes))
 
 
 def _nearer(deepest: Deepest, names: Sequence[str]) -> Deepest:
@@ -143,8 +149,11 @@ def _gave_up(deepest: Deepest, names: Sequence[str]) -> DegenerateSetError:
     )
 
 
-def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | None:
-    """Newton's method from v, the chart renewed where it stops; None where the decrement never falls below 1."""
+def analytic_center(chart_at: Callable[[Array], Chart], v: Array, farthest: float = _FARTHEST) -> Chart | None:
+    """Newton's method from v, the chart renewed where it stops; None where the decrement never falls below 1.
+
+    A step beyond `farthest` says that there may be a ray.
+    """
     for _ in range(8):
         try:
             with np.errstate(all="ignore"):  # a set without a center drives the iterates to infinity
@@ -156,7 +165,7 @@ def analytic_center(chart_at: Callable[[Array], Chart], v: Array) -> Chart | Non
             return None
         if found.decrement < 1e-6 and np.abs(found.z).max(initial=0.0) < chart.centered:
             return chart
-        if np.abs(found.z).max(initial=0.0) > 1e9:
+        if np.abs(found.z).max(initial=0.0) > farthest:
             return None
         v = chart.lifted(found.z)
     return None
