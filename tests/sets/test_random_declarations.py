@@ -61,6 +61,7 @@ TWO_FACES_FAILED_ONCE = {  # the same for seeds of which two faces were asked
     20200: "a vanishing quad_form and pnorm in units from 1e-1 to 1e6 were refused: no proof that they are flat",
     50072: "a vanishing square and geo_mean in units from 1e-4 to 1e6 were refused: no proof that they are flat",
     50210: "a vanishing frobenius and norm1 in units raised a LinAlgError",
+    71076: "a point was refused because of auxiliaries in units far apart",
     60126: "contained points off its hull, in an entry that is fixed at 1e-6 beside one of 1e4",
     60146: "raised NumPy's error where cvxpy itself fails, of geometric means of two lengths",
 }

@@ -14,10 +14,11 @@ import numpy as np
 
 from dpcvx.arrays import Array
 from dpcvx.errors import DegenerateSetError, ThinSetWarning
-from dpcvx.sets.conic.canonical import ConicSet
+from dpcvx.sets.conic.canonical import DENSE_LIMIT, ConicSet
 from dpcvx.sets.conic.presolve import fold_on_hull, presolve
 from dpcvx.sets.conic.rows import describe, single_point, tighten_rows
 from dpcvx.sets.geometry.charts import Chart, Factorisation, SparseChart, charts_of, weigh_coinciding
+from dpcvx.sets.geometry.charts.dense import TangentSpace
 from dpcvx.sets.geometry.faces import reduce_to_face
 from dpcvx.sets.geometry.implicit_equalities import implicit_equalities
 from dpcvx.sets.geometry.inner_point import inner_point
@@ -75,6 +76,8 @@ def find_center(
             if inner is None:
                 raise _gave_up(deepest, names)
             v = inner.v
+        if _is_point(conic):
+            return _point(conic, conic.point(v), notes)
         weighed = weigh_coinciding(conic, v, factorisation)
         conic = fold_on_hull(conic, v) if weighed is None else weighed[0]
         chart_at = charts_of(conic) if weighed is None else partial(SparseChart, *weighed)
@@ -97,6 +100,12 @@ def find_center(
         conic = smaller
         runaways += 1
     raise DegenerateSetError("The auxiliary variables run off to infinity in more than 20 ways; bound them.")
+
+
+def _is_point(conic: ConicSet) -> bool:
+    """Whether the equalities fix x: then nothing is left but auxiliaries, whose center nobody asks for."""
+    few = conic.columns <= DENSE_LIMIT and int((~conic.auxiliary).sum()) <= conic.E.shape[0]
+    return few and not TangentSpace(conic).dim
 
 
 def _point(conic: ConicSet, x: Array, notes: Sequence[str]) -> Centered:
