@@ -19,6 +19,7 @@ from dpcvx import (
     private_bandit,
 )
 from dpcvx.learners.bandits import BANDITS, Bandit, choice
+from dpcvx.learners.bandits.action_set import ActionSet
 from dpcvx.learners.bandits.rounded_feedback import rounded_bound
 
 X, Y = ds.simplex(4), box_losses(4)
@@ -183,6 +184,15 @@ def test_the_corners_of_a_set_are_looked_for_once(monkeypatch):
         private_bandit(cube, losses, 100, 1.0)
     Exp2(cube, losses, 50)
     assert asked == [cube]
+
+
+def test_actions_are_measured_once_for_each_set_of_losses(monkeypatch):
+    asked, measure = [], ActionSet._values
+    monkeypatch.setattr(ActionSet, "_values", lambda self, sizes: asked.append(self) or measure(self, sizes))
+    decisions, some, others = ds.simplex(5), box_losses(5), box_losses(5, 0.0, 1.0)
+    for losses, times in ((some, 1), (some, 1), (others, 2), (others, 2)):
+        Exp2(decisions, losses, 50)
+        assert len(asked) == times
 
 
 def test_what_was_found_for_the_admission_is_what_is_played():

@@ -12,8 +12,8 @@ from loss_sets import box_losses
 from scipy.stats import binom
 
 import decision_sets as ds
-from dpcvx import Change, LazyWeights, check_learner, couple
-from dpcvx.learners.full_information.lazy_costs import FamilyCosts
+from dpcvx import Change, HorizonError, LazyWeights, check_learner, couple
+from dpcvx.learners.full_information.lazy_costs import FamilyCosts, SecureDraws
 from dpcvx.learners.full_information.lazy_reach import cost_grid
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
 from dpcvx.privacy.choice_grounds import ChoiceGrounds, choices_cost
@@ -269,6 +269,24 @@ def test_replicas_with_losses_of_their_own_learn_for_themselves():
         law = np.exp(-0.2 * 10 * loss)
         law /= law.sum()
         assert np.all(np.abs(mean - law) <= 5.5 * np.sqrt(law * (1 - law) / n))
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize(("redraws", "batch", "times"), [(2, 1, 2), (0, 1, 0), (100, 3, 3), (100, 4, 2), (100, 12, 0)])
+def test_actions_are_redrawn_at_most_as_often_as_was_paid_for_and_never_after_the_last_round(
+    seed, redraws, batch, times
+):
+    """In 12 rounds, with coins that all but always ask for a redraw: one of 22 coins shows otherwise once in 1e10."""
+    playing = LazyWeights(ds.simplex(3), box_losses(3, 0.0, 1.0), 12, 1.0, seed=seed)
+    playing.rates = replace(playing.rates, batch=batch, chance=1 - 1e-12, redraws=redraws)
+    if seed is None:
+        playing._draws = SecureDraws(playing._draws.scale, playing.rates.chance)
+    for _ in range(12):
+        playing.act()
+        playing.update(np.array([0.5, 0.2, 0.9]))
+    assert playing.redrawn == times and playing.rounds == 12
+    with pytest.raises(HorizonError, match="12 rounds is used up"):
+        playing.act()
 
 
 def test_large_families_are_kept_and_redrawn_as_if_they_were_listed():
