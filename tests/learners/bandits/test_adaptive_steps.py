@@ -14,6 +14,7 @@ from dpcvx.learners.bandits.adaptive_weights import AdaptiveWeights
 from dpcvx.sets.geometry.dikin import SHRINK
 
 SPREAD, NOISE = 1.8, 0.7
+SETTINGS = {"recipe": (0.03, 0.1, 0.5, True), "middle": (1.0, 0.0, 1.0, False)}  # exploring, floor, charged, cuts
 BOX = BoxCorners(np.array([-1.0, 0, 2]), np.array([1.0, 3, 2.5]))
 CORNERS = np.array(np.meshgrid([-1.0, 1.0], [0.0, 3.0], [2.0, 2.5], indexing="ij")).reshape(3, -1).T
 POINTS = np.column_stack([np.random.default_rng(3).normal(size=(9, 3)), np.ones(9)])
@@ -40,24 +41,25 @@ def known_after(plays, points, size, unit, seed):
     return adaptive_weights.Known(estimates, beta, baseline, squares, log_partition, mean, paid, tilt)
 
 
-def expected_after(plays, points, known, drawn, value, rounds):
+def expected_after(plays, setting, points, known, drawn, value, rounds):
     """The state after a round in the formulas of the module, over all actions in a list."""
-    recipe, beta, ln = plays.recipe, known.temperature, np.log(len(points))
+    _, _, charged, cuts = SETTINGS[setting]
+    beta, ln = known.temperature, np.log(len(points))
     residual = value - known.baseline
     q = law(points, known.estimates / beta)
     x = points @ drawn.measure * residual
     x = x - q @ x
     reach = np.abs(x).max()
-    kept = min(1.0, beta / reach) if recipe.cuts else 1.0
+    kept = min(1.0, beta / reach) if cuts else 1.0
     L = known.estimates + kept * residual * drawn.measure
     gap = beta * np.log(q @ np.exp(-kept * x / beta))
     after = law(points, L / beta)
     explored = np.clip(L @ (points.mean(axis=0) - after @ points) / (rounds + 1), 0, plays.spread)
-    growth = (recipe.charged * gap + drawn.mixing * explored) / max(entropy(after), 0.01 * ln)
+    growth = (charged * gap + drawn.mixing * explored) / max(entropy(after), 0.01 * ln)
     last = law(points, L / (beta + growth))
     paid = known.paid + gap + reach * (1 - kept) + growth * entropy(last)
     tilt = known.tilt
-    if not recipe.cuts:
+    if not cuts:
         gamma = drawn.mixing
         apart = (points.mean(axis=0) - q @ points)[: plays.losses.size]
         low, high = plays.losses.bounding_box()
@@ -88,13 +90,14 @@ def test_a_round_of_adaptive_weights_is_that_of_listed_actions(name, setting, si
         known = known_after(plays, points, size, unit, seed)
         n, ln = plays.dim, np.log(len(points))
         deviation = np.sqrt((n * ((SPREAD / 4) ** 2 + 2 * NOISE**2) * unit**2 + known.squares) / (n + rounds))
-        share = plays.recipe.exploring * n * deviation / known.temperature
-        mixing = min(0.5, share + plays.recipe.floor * np.sqrt(n * ln / (rounds + n)))
+        exploring, floor, _, _ = SETTINGS[setting]
+        share = exploring * n * deviation / known.temperature
+        mixing = min(0.5, share + floor * np.sqrt(n * ln / (rounds + n)))
         _, drawn = plays.draw(known, rounds, rng)
         assert drawn.mixing == pytest.approx(mixing, rel=1e-9)
         value = known.baseline + unit * rng.choice([0.01, 0.5, 8.0]) * rng.choice([-1, 1])
         found = plays.after(known, drawn, np.float64(value), rounds)
-        expected = expected_after(plays, points, known, drawn, value, rounds)
+        expected = expected_after(plays, setting, points, known, drawn, value, rounds)
         for each, number in expected.items():
             assert np.allclose(getattr(found, each), number, rtol=1e-7, atol=1e-9 * unit), each
         log_partition, mean = family.partition(found.estimates / found.temperature)

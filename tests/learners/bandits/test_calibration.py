@@ -123,7 +123,7 @@ BALANCED = math.sqrt(2) * 3.6 / 2.2  # for epsilon 1 and one round of a person
     [
         (lambda B: 1 / B**2, 0.1, 10**9, 23 * 2**5),  # the largest that is tried
         (lambda B: 1 / B**2, 0.1, 100, 100),
-        (lambda B: 1 / B + abs(math.log(B / 6)), 0.1, 10**9, 6),  # a quarter of the balanced one
+        (lambda B: (1 + abs(math.log(B / 4))) / B, 0.1, 10**9, 6),  # a quarter of the balanced one, the next to 4
         (lambda B: 1.0 + B, 0.1, 10**9, 1),
         (lambda B: abs(math.log(B / 33)) / B + 1e-9, 0.1, 10**9, 33),  # 2^(1/2) times the balanced one
     ],
