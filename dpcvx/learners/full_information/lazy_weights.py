@@ -123,7 +123,7 @@ class LazyWeights(Player):
         self.rates = self._game.rates()
         self._draws = SecureDraws(self._secure_scale(), self.rates.chance) if self._noise is None else None
         start = self._costs.start()
-        first = self._costs.draw(np.zeros_like(start), 0.0, self._rng, self.leading)
+        first = self._costs.draw(start, self.rates.eta, self._rng, self.leading)  # all alike before any loss
         self._turn = Turn(0, start, start, first, np.zeros(self.leading, dtype=int))
         self.lineage = Lineage() if self._noise is None else None
 
