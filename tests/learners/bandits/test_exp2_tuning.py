@@ -58,6 +58,11 @@ def test_rates_in_proportion_and_their_bounds_are_the_formulas(name):
     assert tuning.rates(GAME, 3.0) == (3.0, most)
 
 
+@pytest.mark.parametrize(("horizon", "rounds"), [(1, 2), (2, 2), (3, 3), (10**7, 10**7)])
+def test_noise_is_cut_at_twice_its_scale_times_the_logarithm_of_the_rounds(horizon, rounds):
+    assert replace(GAME, horizon=horizon).cut == pytest.approx(M + 2 * LAM * math.log(rounds), rel=1e-14)
+
+
 def test_the_sharp_bound_is_its_formula_and_no_rate_has_a_much_smaller_one():
     tuning = TUNINGS["sharp"]
     eta, gamma = tuning.rates(GAME, None)

@@ -75,11 +75,12 @@ def test_without_anything_to_lose_the_rate_is_one():
     assert learner.learning_rate == 1 and learner.uncapped_bound == 0
 
 
+@pytest.mark.parametrize("T", [1, 2, 4])
 @pytest.mark.parametrize("noise", [0.0, 0.7])
-def test_in_a_short_game_the_rate_is_the_largest_for_which_the_proof_holds(noise):
-    """eta n (M + 2 lam ln T) = 1/2."""
-    learner = SCRiBLe(ds.simplex(5), box_losses(5), 4).with_noise(noise, 4)
-    largest = 1 / (2 * 4 * (1 + 2 * noise * math.log(4)))
+def test_in_a_short_game_the_rate_is_the_largest_for_which_the_proof_holds(noise, T):
+    """eta n (M + 2 lam ln T) = 1/2, with ln 2 for a single round."""
+    learner = SCRiBLe(ds.simplex(5), box_losses(5), 4).with_noise(noise, T)
+    largest = 1 / (2 * 4 * (1 + 2 * noise * math.log(max(T, 2))))
     assert 0.999 * largest <= learner.learning_rate <= largest and math.isfinite(learner.uncapped_bound)
     assert math.isinf(learner._bound_at(largest * (1 + 1e-9)))
 
