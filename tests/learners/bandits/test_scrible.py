@@ -111,7 +111,7 @@ def test_steps_of_an_eighth_are_followed_to_the_exact_minimiser_and_others_to_a_
 
 
 @pytest.mark.parametrize("replicas", [None, 2])
-@pytest.mark.parametrize(("along", "most"), [(0.3, 12), (1.0, 18), (20.0, 80), (1e4, 50)])
+@pytest.mark.parametrize(("along", "most"), [(0.3, 15), (1.0, 25), (20.0, 90), (1e4, 60)])
 @pytest.mark.parametrize("name", ["cube", "simplex", "polytope"])
 def test_damped_steps_lead_to_the_minimiser_from_far_without_a_search_from_the_center(
     name, along, most, replicas, monkeypatch
