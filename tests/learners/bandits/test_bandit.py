@@ -79,6 +79,16 @@ def test_a_subclass_inherits_the_cost():
     assert Named(X, Y, 10).rounding_cost(0.1) == SCRiBLe(X, Y, 10).rounding_cost(0.1) > 0
 
 
+@pytest.mark.parametrize("kind", [Exp2, HybridBandit, LogBarrierBandit, SCRiBLe])
+def test_the_middle_of_its_range_is_taken_off_the_feedback(kind, monkeypatch):
+    told, learner = [], kind(X, box_losses(4, 2.0, 5.0), 10, seed=0)
+    assert (learner.middle_value, learner.magnitude) == pytest.approx((3.5, 1.5), rel=1e-6)
+    monkeypatch.setattr(learner, "_after", told.append)
+    learner.act()
+    learner.update(4.25)
+    assert told == pytest.approx([0.75], rel=1e-5) and learner.rounds == 1
+
+
 # foreign learners
 
 
