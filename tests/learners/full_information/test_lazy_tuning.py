@@ -102,6 +102,7 @@ def test_secure_rates_are_on_the_grid_and_no_larger_than_the_tuned_ones(delta):
     assert secure.uncapped_bound == pytest.approx(game.bound(rates) + T * step, rel=1e-14)
     assert bound.learning == game.learning and bound.proved == pytest.approx(secure.uncapped_bound, rel=1e-14)
     assert bound.largest == pytest.approx(1.5 * T, rel=1e-6)
+    assert secure.certificate.rho == game.rho and (not delta or game.spent(rates)[1] < game.rho)
     claimed = secure.certificate.grounds.claimed
     assert claimed == pytest.approx(0.5 if not delta else game.rho / 4, rel=1e-14)
 
