@@ -3,9 +3,11 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.linalg
 from catalogue_sets import CATALOGUE
 
 from dpcvx import DecisionSet
+from dpcvx.sets.geometry import primal_dual
 from dpcvx.sets.geometry.batch_newton import minimise_all
 from dpcvx.sets.geometry.newton import decrement, minimise
 from dpcvx.sets.geometry.primal_dual import approach, approach_sparse
@@ -118,3 +120,80 @@ def test_on_a_sparse_chart_slack_times_multiplier_is_the_weight_of_the_row(copie
     missing = chart.tangential(linear + chart.gradient_of(-loads))
     assert np.linalg.norm(missing) <= 1e-5 * max(1.0, np.linalg.norm(linear))
     assert decrement(chart.factor(z), linear)[1] < 0.25
+
+
+class Path:
+    """Mehrotra's steps by the full linear equations of z, slacks and multipliers, on the tangent vectors N."""
+
+    def __init__(self, G, s0, weights, g, size, N):
+        self.G, self.s0, self.weights, self.g, self.N = G, s0, weights, g, N
+        self.z, self.s, self.loads, self.left = np.zeros(len(g)), s0.copy(), size * weights / s0, 1.0
+
+    def _solved(self, products):
+        """Steps (dz, ds, dl) with ds = -G dz, g + G'(l + dl) = 0 on N, and l ds + s dl = products."""
+        m, n = len(self.s), self.N.shape[1]
+        zeros, eye, GN = np.zeros, np.eye(m), self.G @ self.N
+        K = np.block([
+            [GN, eye, zeros((m, m))],
+            [zeros((n, n)), zeros((n, m)), GN.T],
+            [zeros((m, n)), np.diag(self.loads), np.diag(self.s)],
+        ])  # fmt: skip
+        rest = -self.N.T @ (self.g + self.G.T @ self.loads)
+        step = np.linalg.solve(K, np.concatenate([zeros(m), rest, products]))
+        return self.N @ step[:n], step[n : n + m], step[n + m :]
+
+    def _reach(self, ds, dl):
+        rates = np.concatenate([-ds / self.s, -dl / self.loads])
+        return min([10.0, *(1 / rates[rates > 0])])
+
+    def step(self):
+        _, ds, dl = self._solved(-self.s * self.loads)
+        t, total = self._reach(ds, dl), self.weights.sum()
+        average, ahead = self.s @ self.loads / total, (self.s + t * ds) @ (self.loads + t * dl) / total
+        target = max(average * np.clip(ahead / average, 0, 1) ** 3, 1.0)
+        share = max(1 - target / average, 0.0)
+        dz, ds, dl = self._solved(target * self.weights - self.s * self.loads - share**2 * ds * dl)
+        length = min(1.0, 0.99 * self._reach(ds, dl))
+        self.z, self.loads, self.left = self.z + length * dz, self.loads + length * dl, self.left * (1 - length)
+        self.s = self.s0 - self.G @ self.z
+
+    def run(self, steps, done):
+        for _ in range(steps):
+            if done(self):
+                break
+            self.step()
+        return self
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30])
+def test_steps_are_mehrotras_for_every_row_of_a_batch(steps, monkeypatch):
+    chart = cut_cube().geometry.chart
+    linear, G = chart.joint(covectors(chart, 6)[::3]), chart.inequalities
+    monkeypatch.setattr(primal_dual, "_ITERATIONS", steps)
+    found = approach(G, chart.s0, linear)
+    for g, z in zip(linear, found, strict=True):
+        size = max(np.linalg.norm(g), 1.0)
+        path = Path(G, chart.s0, np.ones(len(G)), g, size, np.eye(len(g))).run(
+            steps,
+            lambda at, size=size: (
+                np.abs(at.g + G.T @ at.loads).max() <= 1e-6 * size and np.abs(at.s * at.loads - 1).max() <= 0.1
+            ),
+        )
+        assert z == pytest.approx(path.z, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 30])
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_steps_on_a_sparse_chart_are_mehrotras_with_weights(size, rounds, monkeypatch):
+    X = twins(2, 50)
+    chart = X.geometry.chart
+    weights, G = chart.structure.weights, -chart.slack_step(np.eye(chart.width)).T
+    N = scipy.linalg.null_space((X.geometry.conic.E * chart.unit[None, :]).toarray(), rcond=1e-10)
+    g = chart.pull(size * np.random.default_rng(7).standard_normal(X.size))
+    monkeypatch.setattr(primal_dual, "_ITERATIONS", rounds)
+    z, loads = approach_sparse(chart, g)
+    path = Path(G, chart.s0, weights, g, max(np.linalg.norm(N.T @ g), 1.0), N).run(
+        2 * rounds, lambda at: at.left <= 1e-6 and np.abs(at.s * at.loads / weights - 1).max() <= 0.1
+    )
+    assert z == pytest.approx(path.z, rel=1e-5, abs=1e-8)
+    assert loads == pytest.approx(path.loads, rel=1e-4)
