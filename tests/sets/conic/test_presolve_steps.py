@@ -118,6 +118,33 @@ def test_equalities_among_auxiliaries_are_solved_and_idle_columns_go():
     assert drop_idle_columns(idle).columns == 3
 
 
+def test_a_solved_equality_leaves_what_it_says_of_the_others():
+    """x <= u = (6 w + 5)/2 and -1 <= w <= 1."""
+    x, u, w = _x(), cp.Variable(name="u"), cp.Variable(name="w")
+    conic = lifted(x, [x >= -4, x <= u, 2 * u == 6 * w + 5, w <= 1, w >= -1])
+    solved = substitute_equalities(conic)
+    assert solved.E.shape[0] == 0 and solved.columns == 4
+    for c, most in (([1.0, 1, 1], 3 * 5.5), ([-1.0, -2, 0], 12), ([1.0, -1, 0], 9.5)):
+        assert support(solved, np.array(c)) == pytest.approx(most, abs=1e-6)
+
+
+@pytest.mark.parametrize(("power", "is_far"), [(11, False), (12, False), (13, True)])
+def test_bounds_of_single_entries_measure_columns_of_polyhedra_unless_others_see_sizes_far_apart(power, is_far):
+    """x0 + 2^-power x1 <= 1 and 0 <= x <= 1, x0 = x2: without x <= 1, columns are such that all entries are 1."""
+    x = _x()
+    small = 2.0**-power
+    rows = [x >= 0, x <= 1, x[0] + small * x[1] <= 1, x[0] == x[2]]
+    found = scale(lifted(x, rows))
+    slanted = np.abs(found.A[np.diff(found.A.indptr) == 2].toarray()[0])
+    assert slanted[1] / slanted[0] == pytest.approx(1.0 if is_far else small)
+    curved = scale(lifted(x, [*rows, cp.norm2(x) <= 1]))
+    slanted = np.abs(curved.A[(np.diff(curved.A.indptr) == 2) & curved.polyhedral].toarray()[0])
+    assert slanted[1] / slanted[0] == pytest.approx(small)  # a ball around 1 tells the size
+    head = scale(lifted(x, [*rows, cp.norm2(x[::2]) <= 1]))
+    slanted = np.abs(head.A[(np.diff(head.A.indptr) == 2) & head.polyhedral].toarray()[0])
+    assert slanted[1] / slanted[0] == pytest.approx(1.0)  # what holds for x1 holds in any unit
+
+
 def test_factors_are_the_parts_in_disjoint_coordinates():
     x = _x()
     count, of_row = factors(lifted(x, [x[:2] >= 0, x[0] + x[1] == 1, x[2] >= 0, x[2] <= 1]))

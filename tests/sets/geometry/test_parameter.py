@@ -14,6 +14,7 @@ x = cp.Variable(3, name="x")
 # by what is subtracted from the sum over the cones: constants, pairs, programs, compact factors
 DERIVED = {
     "cube": (lambda: ds.cube(3), 6, (0, 3, 0, 0)),
+    "interval": (lambda: ds.cube(1), 2, (0, 1, 0, 0)),
     "ball": (lambda: ds.norm_ball(3, 2), 2, (1, 0, 0, 0)),
     "simplex": (lambda: ds.simplex(4), 4, (0, 0, 1, 0)),
     "two cut intervals": (lambda: DecisionSet(x, [x >= 0, x[:2] <= 1, x[0] + x[1] <= 1.5, x[2] <= 1]), 7, (0, 3, 0, 0)),
