@@ -42,7 +42,7 @@ class DiagonalChart(Chart):
         self.v0 = v0
         self.x0 = conic.point(v0)
         self.s0 = conic.slack(v0)
-        self._single = not structure.rank and len(structure.single) == self.cones.size
+        self._single = len(structure.single) == self.cones.size
         self._set_unit(conic, np.ones(self.width))
         self._set_unit(conic, 1 / self.derivatives(np.zeros(self.width))[1])
 

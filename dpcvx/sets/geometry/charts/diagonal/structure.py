@@ -18,7 +18,6 @@ class DiagonalStructure:
         dense: the other plain inequalities.
         balls: the head row and the tail rows of each axis-parallel ball.
         layers: single rows for each coordinate where they come in order, 0 where they do not.
-        rank: columns U of the Hessian D + U U'.
         E: the equalities.
     """
 
@@ -29,7 +28,6 @@ class DiagonalStructure:
         layers, rest = divmod(len(self.column), conic.columns)
         in_order = not rest and np.array_equal(self.column, np.tile(np.arange(conic.columns), layers))
         self.layers = layers if in_order else 0
-        self.rank = len(dense) + len(balls)
         self.E = conic.E.toarray()
 
     @staticmethod
