@@ -7,6 +7,8 @@ import pytest
 from scipy import sparse
 
 from dpcvx import DecisionSet
+from dpcvx.barriers import Nonnegative, Product
+from dpcvx.sets.conic.canonical import ConicSet
 from dpcvx.sets.conic.network import Network
 
 
@@ -113,3 +115,84 @@ def test_sizes_of_flows_are_those_of_their_paths(seed):
         assert shape.diameter(p) <= 2 ** (1 / p) * shape.radius(p) * (1 + 1e-12)
     reach = float(np.linalg.norm(paths - shape.middle, axis=1).max())
     assert reach <= shape.reach <= reach * (1 + 1e-6)
+
+
+DIAMOND = np.array(
+    [[1.0, 1, 0, 0, 0], [-1, 0, 1, 1, 0], [0, -1, -1, 0, 1], [0, 0, 0, -1, -1]]
+)  # s-a, s-b, a-b, a-t, b-t
+
+
+def _form(E=DIAMOND, e=(1.0, 0, 0, -1), A=None, b=None, P=None, offset=None):
+    k = E.shape[1]
+    A = -np.eye(k) if A is None else A
+    b = np.zeros(len(A)) if b is None else b
+    parts = (sparse.csr_array(np.asarray(M, float)) for M in (A, E, np.eye(k) if P is None else P))
+    A, E, P = parts
+    for M in (A, E, P):
+        M.eliminate_zeros()
+    sources = np.zeros(len(b), int), np.zeros(len(e), int)
+    offset = np.zeros(k) if offset is None else offset
+    return ConicSet(A, b, Product([Nonnegative(len(b))]), sources[0], E, np.asarray(e, float), sources[1], P, offset)
+
+
+def _ends(network):
+    return list(zip(network.tails.tolist(), network.heads.tolist(), strict=True))
+
+
+def test_the_graph_of_a_flow_is_read_from_its_equations():
+    edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    whole = Network.of(_form())
+    assert (_ends(whole), whole.source, whole.target) == (edges, 0, 3)
+    turned = Network.of(_form(E=-DIAMOND, e=(-1.0, 0, 0, 1)))  # inflow less outflow
+    assert (_ends(turned), turned.source, turned.target) == ([(v, u) for u, v in edges], 3, 0)
+    for left_out in range(4):
+        rows = np.delete(np.arange(4), left_out)
+        found, number = Network.of(_form(DIAMOND[rows], np.array([1.0, 0, 0, -1])[rows])), np.arange(4)
+        number[rows], number[left_out] = np.arange(3), 3
+        assert _ends(found) == [(number[u], number[v]) for u, v in edges]
+        assert (found.source, found.target) == (number[0], number[3])
+    order = np.array([3, 0, 4, 1, 2])  # of the columns, as the entries of x come
+    assert _ends(Network.of(_form(P=np.eye(5)[order]))) == [edges[k] for k in order]
+    scaled = Network.of(_form(A=-np.diag([1.0, 2, 3, 4, 5])))
+    assert _ends(scaled) == edges
+
+
+def test_an_edge_that_an_equality_shuts_needs_no_bound_and_joins_nothing():
+    shut = np.vstack([DIAMOND, [0, 0, 1, 0, 0]])
+    found = Network.of(_form(shut, (1.0, 0, 0, -1, 0), A=-np.eye(5)[[0, 1, 3, 4]]))
+    assert _ends(found) == [(0, 1), (0, 2), (5, 5), (1, 3), (2, 3)] and (found.source, found.target) == (0, 3)
+    lost = shut.copy()
+    lost[:4, 2] = 0
+    assert _ends(Network.of(_form(lost, (1.0, 0, 0, -1, 0)))) == _ends(found)
+    assert Network.of(_form(lost[:4])) is None  # an edge that joins nothing and is open
+
+
+def _with(row, column, value):
+    E = DIAMOND.copy()
+    E[row, column] = value
+    return E
+
+
+OTHERS = {
+    "an entry of 2": {"E": _with(0, 0, 2)},
+    "three ends": {"E": _with(3, 0, 1)},
+    "two tails": {"E": _with(1, 0, 1)},
+    "half a unit": {"e": (0.5, 0, 0, -0.5)},
+    "two units": {"e": (2.0, 0, 0, -2)},
+    "two sources": {"e": (1.0, 1, -1, -1)},
+    "no source": {"e": (0.0, 0, 0, 0)},
+    "no equations": {"E": np.zeros((0, 5)), "e": ()},
+    "an edge without a bound": {"A": -np.eye(5)[:4]},
+    "an upper bound": {"A": np.diag([-1.0, -1, -1, -1, 1])},
+    "a bound that is not 0": {"b": np.array([0, 0, 0, 0, 1.0])},
+    "a bound of a sum": {"A": np.vstack([-np.eye(5), -np.ones(5)])},
+    "other units": {"P": np.diag([1.0, 1, 1, 1, 2])},
+    "an offset": {"offset": np.array([0.0, 0, 0, 0, 1])},
+    "an entry twice": {"P": np.eye(5)[[0, 1, 2, 3, 3]]},
+    "a sum as an entry": {"P": np.eye(5) + np.eye(5, k=1)},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_sets_are_no_unit_flows(name):
+    assert Network.of(_form(**OTHERS[name])) is None
