@@ -13,6 +13,7 @@ from dpcvx.sets.conic.presolve import presolve
 from dpcvx.sets.conic.presolve.constant_rows import drop_constant_rows
 from dpcvx.sets.conic.presolve.equalities import substitute_equalities
 from dpcvx.sets.conic.presolve.heads import eliminate_heads
+from dpcvx.sets.conic.presolve.hull_rows import fold_on_hull
 from dpcvx.sets.conic.presolve.idle_columns import drop_idle_columns
 from dpcvx.sets.conic.presolve.parallel_rows import fold_parallel_rows
 from dpcvx.sets.conic.presolve.scaling import scale
@@ -107,6 +108,65 @@ def test_heads_are_put_in_or_run_off():
     assert left.columns == 3 and left.is_polyhedral and left.A.shape[0] == 7  # x[1] >= 0 remains
     stopped_twice = lifted(x, [cp.SOC(t, x), t <= 2, t + x[0] <= 2])
     assert eliminate_heads(stopped_twice).columns == 4
+
+
+HEADS = {
+    "upward": lambda x, t: [cp.SOC(t, x), 3 * t + 2 * x[0] <= 4, x >= -1],
+    "downward": lambda x, t: [cp.SOC(-2 * t, x), -3 * t + 2 * x[0] - x[1] <= 4, x >= -1],
+    "a logarithm": lambda x, t: [cp.ExpCone(x[0], 1 + 0 * x[1], t), 2 * t + x[1] <= 3, x >= -1, x[2] <= 2],
+    "freed": lambda x, t: [cp.SOC(t, x), x[0] - 3 * t <= -1, x >= -1, x <= 2],
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_heads_with_coefficients_of_their_own_leave_the_same_points(name):
+    x, t = _x(), cp.Variable(name="t")
+    conic = lifted(x, HEADS[name](x, t))
+    solved = eliminate_heads(conic)
+    assert solved.columns == 3 and solved.is_polyhedral == (name == "freed")
+    for c in np.random.default_rng(1).standard_normal((3, 3)):
+        assert support(solved, c) == pytest.approx(support(conic, c), abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1.0, 64.0])
+def test_rows_count_as_parallel_and_without_room_up_to_their_last_digits(unit):
+    x = _x()
+    for room, equalities in ((-5e-13, 1), (5e-13, 1), (4e-12, 0)):
+        folded = fold_parallel_rows(lifted(x, [unit * x[0] <= unit * (1 + room), x >= 1, x <= 2]), NAMES)
+        assert (folded.E.shape[0], folded.A.shape[0]) == (equalities, 6 - 2 * equalities)
+    with pytest.raises(EmptySetError, match="constraint 0 and constraint 1 contradict each other by 4e-12"):
+        fold_parallel_rows(lifted(x, [unit * x[0] <= unit * (1 - 4e-12), x >= 1, x <= 2]), NAMES)
+    worst = [x[0] <= 1, x[0] >= 1.5, unit * x[1] <= unit, x[1] >= 3]
+    with pytest.raises(EmptySetError, match=r"constraint [23] and constraint [23] contradict each other by 2\.$"):
+        fold_parallel_rows(lifted(x, worst), NAMES)
+    twice = fold_parallel_rows(lifted(x, [x[0] + x[1] == 1, x >= 0, 2 * x[0] + 2 * x[1] == 2 + 1e-12]), NAMES)
+    assert twice.E.shape[0] == 1 and twice.equality_source.tolist() == [0]
+    with pytest.raises(EmptySetError, match="constraint 2 and constraint 0 contradict each other by"):
+        fold_parallel_rows(lifted(x, [x[0] + x[1] == 1, x >= 0, 2 * x[0] + 2 * x[1] == 2 + 1e-11]), NAMES)
+    both = fold_parallel_rows(lifted(x, [x <= 1, x <= 1, -x <= 3, unit * x <= 2 * unit]), NAMES)
+    assert both.source.tolist() == [0] * 3 + [2] * 3
+
+
+def test_constants_hold_up_to_a_trillionth():
+    x = _x()
+    held = drop_constant_rows(lifted(x, [x >= -1, 0 * x[0] <= -5e-13, 0 * x[1] == 5e-13, 0 * x[2] == -5e-13]), NAMES)
+    assert held.A.shape[0] == 3 and held.E.shape[0] == 0
+    for broken in (0 * x[0] <= -4e-12, 0 * x[0] == 4e-12, 0 * x[0] == -4e-12):
+        with pytest.raises(EmptySetError, match="constraint 1 can never hold"):
+            drop_constant_rows(lifted(x, [x >= -1, broken]), NAMES)
+
+
+def test_on_the_plane_the_tightest_of_parallel_rows_stays_and_constants_go():
+    """With x0 + x1 = 1 and x2 free of it: x1 >= 0.2 says x0 <= 0.8, and so does what comes later."""
+    x = _x()
+    rows = [x[0] >= 0, x[1] >= 0.2, x[0] <= 0.8, x[0] <= 0.9, x[0] + x[1] <= 5, x[2] >= 0, x[2] + x[0] + x[1] <= 3]
+    rows += [x[2] <= 7]
+    for order in (np.arange(8), np.arange(8)[::-1]):
+        conic = lifted(x, [*(rows[k] for k in order), x[0] + x[1] == 1])
+        folded = fold_on_hull(conic, np.array([0.5, 0.5, 1.0]))
+        kept = {int(order[k]) for k in folded.source}
+        assert kept in ({0, 1, 5, 6}, {0, 2, 5, 6}) and len(folded.b) == 4
+        assert (1 in kept) == (order[0] == 0)  # of equals the first
 
 
 def test_equalities_among_auxiliaries_are_solved_and_idle_columns_go():
