@@ -4,10 +4,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from dpcvx import EmptySetError
 from dpcvx.sets.conic.declaration import declare
 from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.geometry import phase_one as module
-from dpcvx.sets.geometry.phase_one import on_equalities, phase_one
+from dpcvx.sets.geometry.phase_one import FAR, TOUCHING, Deepest, holds_strictly, on_equalities, phase_one
 from dpcvx.sets.solvers.cone_program import Answer
 
 NAMES = ["first", "second", "third"]
@@ -59,3 +60,63 @@ def test_a_point_moves_onto_the_equalities_by_as_little_as_it_takes(way, monkeyp
         wanted = v - np.linalg.pinv(E) @ (E @ v - conic.e)
         assert moved == pytest.approx(wanted, abs=1e-10)
         assert on_equalities(conic, moved, NAMES) == pytest.approx(moved, abs=1e-10)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_a_slack_counts_from_a_trillionth_of_its_numbers_on(size):
+    """A slack that is left of size/2 - x: the two together are of that size."""
+    for share, holds in ((0.9, False), (1.1, True)):
+        room = share * TOUCHING * size
+        conic = _conic(lambda x: [x <= size / 2, x >= -size])
+        assert holds_strictly(conic, np.full(3, size / 2 - room)) == holds
+    curved = _conic(lambda x: [cp.SOC(cp.Constant(size), x)])
+    for share, holds in ((0.5, False), (4.0, True)):
+        assert holds_strictly(curved, np.array([size * (1 - share * TOUCHING), 0, 0])) == holds
+
+
+def test_a_point_is_far_out_from_ten_thousand_times_the_numbers_on():
+    for level, numbers in ((0.5, 1.0), (7.0, 7.0), (-30.0, 30.0)):
+        for conic in (
+            _conic(lambda x, level=level: [x <= level]),
+            _conic(lambda x, level=level: [x <= 0.1, x == level]),
+        ):
+            for share, far in ((0.99, False), (1.01, True)):
+                v = np.array([0.0, -share * FAR * numbers, 1.0])
+                assert Deepest(conic, v, "Solved", 0.0, np.zeros(1)).is_far == far
+
+
+def test_constraints_with_a_ten_thousandth_of_the_largest_weight_are_blamed():
+    conic = _conic(lambda x: [x[0] <= 1, x[1] <= 1, x[2] == 1])
+    for weight, words in (
+        (-9e-5, "first"),
+        (-1.1e-4, "first and second"),
+        (1.1e-4, "first and second"),
+        (0.0, "first"),
+    ):
+        dual = np.array([0.0, -1.0, weight])  # of the equality first
+        assert Deepest(conic, np.zeros(3), "Solved", 0.0, dual).blame(NAMES) == words
+    assert Deepest(conic, np.zeros(3), "Solved", 0.0, np.array([2.0, 0, 1])).blame(NAMES) == "third and second"
+
+
+def test_equalities_that_miss_each_other_are_named_with_the_distance():
+    conic = _conic(lambda x: [x[0] == 1, x[1] == 1, x[0] + x[1] == 3])
+    words = r"^The set is empty: first, second and third cannot hold together; equalities miss by 5\.8e-01\.$"
+    with pytest.raises(EmptySetError, match=words):
+        phase_one(conic, NAMES)
+    near = _conic(lambda x: [x[0] == 1, x[1] == 1, x[0] + x[1] == 2 + 1e-10, x <= 3, x >= -3])
+    assert phase_one(near, [*NAMES, "", ""]).v[:2] == pytest.approx([1, 1], abs=1e-9)
+
+
+def test_sparse_equalities_that_contradict_others_are_named_with_the_amount(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_ROWS", 0)
+    conic = _conic(lambda x: [x <= 9, x[0] + x[1] == 1, 2 * x[0] + 2 * x[1] == 5])
+    with pytest.raises(EmptySetError, match=r"(second|third) contradicts the other equalities by (1\.5|3\.0)e\+00\.$"):
+        on_equalities(conic, np.zeros(3), NAMES)
+    for off, size, holds in ((5e-10, 1.0, True), (3e-9, 1.0, False), (5e-8, 100.0, True)):
+        conic = _conic(lambda x, off=off: [x <= 9, x[0] + x[1] == 1, x[0] + x[1] == 1 + off])
+        if holds:
+            moved = on_equalities(conic, np.array([size, 0, size]), NAMES)
+            assert conic.E @ moved == pytest.approx(conic.e, abs=1e-7)
+        else:
+            with pytest.raises(EmptySetError, match="contradicts"):
+                on_equalities(conic, np.array([size, 0, size]), NAMES)
