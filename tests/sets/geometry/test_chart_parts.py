@@ -43,6 +43,23 @@ def test_charts_fit_up_to_their_limits(parts, kind):
     assert type(_box(*parts).geometry.chart) is kind
 
 
+BALLS = {
+    "apart": (lambda x: [cp.norm2(x[:9]) <= 1], True),
+    "a sum in one entry": (lambda x: [cp.norm2(cp.hstack([x[0] + x[1], x[2]])) <= 1], False),
+    "an entry twice": (lambda x: [cp.norm2(cp.hstack([x[0], x[0], x[2]])) <= 1], False),
+    "a head that moves": (lambda x: [cp.norm2(x[:9]) <= 1 + x[9]], False),
+    "an exponential": (lambda x: [cp.exp(x[0]) <= 1 + x[1]], False),
+    "equalities in two lines": (lambda x: [x[0] + x[1] == 0, x[2] + x[3] == 0], True),
+}
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_balls_along_the_axes_fit_a_diagonal_chart(name):
+    make, fits = BALLS[name]
+    x = cp.Variable(70)
+    assert isinstance(DecisionSet(x, [x >= -1, x <= 1, *make(x)]).geometry.chart, DiagonalChart) == fits
+
+
 def test_a_few_columns_narrow_the_ellipsoid_by_their_largest_eigenvalue(monkeypatch):
     rng = np.random.default_rng(1)
     root, U = rng.uniform(1, 3, 6), rng.standard_normal((6, 2))

@@ -183,3 +183,15 @@ def test_minimisers_over_an_ellipsoid_do_not_depend_on_the_size_of_the_costs(siz
     c = np.array([1.0, -2.0, 0.5])
     along = np.linalg.solve(H, c)
     assert shape.argmin(size * c) == pytest.approx(center - along * np.sqrt(2 / (c @ along)), rel=1e-9)
+
+
+def test_what_a_cone_holds_beside_x_makes_the_ball_smaller():
+    """|(x - 1, 3)| <= 5 is |x - 1| <= 4, and a second ball is found beside it."""
+    x = cp.Variable(3)
+    first, second = cp.norm2(cp.hstack([x - 1, 3.0])) <= 5, cp.norm2(cp.multiply([1, 2, 4], x)) <= 8
+    X = DecisionSet(x, [first, second, cp.log_sum_exp(x) <= 6])
+    around_one, around_zero = sorted(ellipsoids_around(X.geometry), key=lambda each: each.lengths.sum())
+    assert around_one.center == pytest.approx(np.ones(3)) and around_one.lengths == pytest.approx([4, 4, 4])
+    assert around_zero.center == pytest.approx(np.zeros(3), abs=1e-9) and around_zero.lengths == pytest.approx(
+        [8, 4, 2]
+    )

@@ -33,3 +33,19 @@ def test_a_singular_hessian_has_the_least_solution_in_coordinates_of_equal_size(
 def test_a_regular_hessian_is_solved():
     H, g = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
     assert _solved(H, g) == pytest.approx([1 / 11, 7 / 11], rel=1e-12)
+
+
+def test_there_is_a_fibre_over_every_point_inside_and_over_none_outside():
+    """The length of d in the norm |d|_1 + |d|_2, of which the ball of size 2 is declared."""
+    x = cp.Variable(3)
+    chart = (X := DecisionSet(x, [cp.norm1(x) + cp.norm2(x) <= 2])).geometry.chart
+    box = DecisionSet(x, [x >= -1, x <= 1]).geometry.chart
+    for d in np.random.default_rng(1).standard_normal((2, 3)):
+        edge = X.flatten(2 * d / (np.abs(d).sum() + np.linalg.norm(d)))
+        for share in (1e-6, 0.5, 0.999, 1 - 1e-6):
+            assert fibre(chart, chart.coordinates(share * edge)) is not None
+        for share in (1 + 1e-6, 1.5, 1e3):
+            assert fibre(chart, chart.coordinates(share * edge), exact=False) is None
+        inside = box.coordinates(0.999 * d / np.abs(d).max())
+        assert np.array_equal(fibre(box, inside), inside)
+        assert fibre(box, box.coordinates(1.001 * d / np.abs(d).max())) is None
