@@ -6,6 +6,8 @@ import pytest
 
 from dpcvx import DecisionSet, DegenerateSetError, EmptySetError
 from dpcvx.barriers import Exponential, Nonnegative, Power, SecondOrder, Semidefinite
+from dpcvx.sets.conic.declaration import declare
+from dpcvx.sets.conic.lift import lift
 from dpcvx.sets.geometry import certificates, faces
 
 UNITS = (1e-6, 1.0, pytest.param(1e6, marks=pytest.mark.slow))
@@ -228,3 +230,41 @@ def test_a_proof_holds_for_points_far_out_also_where_the_set_is_close_to_the_ori
     X = DecisionSet(*make(unit))
     assert X.dim == dim and X.center == pytest.approx(unit * point, abs=1e-6 * unit)
     assert asked and min(asked) >= 16 * max(1.0, np.abs(X.geometry.chart.v0).max() / 2)
+
+
+def test_equalities_of_a_face_are_those_that_are_new_at_the_point_where_they_miss_least():
+    x = cp.Variable(3, name="x")
+    conic = lift(declare(x, [x >= -9, x[0] + x[1] == 1]))
+    new, implied, none = np.array([0.0, 2, 1]), np.array([5.0, 5, 0]), np.array([1e-9, 0, 0])
+    v = np.array([0.4, 0.6, 0.0])
+    for values, left in (([2.0, 5.0, 0.0, 4.0], 0.0), ([2.0, 5.0, 0.03, 4.0], 0.03), ([2.0, 5.0, 0.0, 4.2], None)):
+        rows, levels, chosen, missed = faces._independent(
+            conic, np.array([new, implied, none, 2 * new]), np.array(values), v
+        )
+        assert len(rows) == 1 and chosen[0] in (0, 3)
+        assert np.abs(rows[0]) == pytest.approx(new / np.sqrt(5), rel=1e-12)
+        off = np.abs(values[3] / 2 - values[0]) / np.sqrt(5)  # half of it at either
+        assert levels[0] == pytest.approx(2 / np.sqrt(5) + off / 2, rel=1e-9)
+        assert missed == pytest.approx(off / 2 if left is None else left, abs=1e-9)
+    assert faces._independent(conic, np.array([implied]), np.array([5.0]), v)[0].shape == (0, 3)
+
+
+def test_what_is_left_of_numbers_that_cancel_is_no_coefficient():
+    """Up to 1e-12 of their magnitudes, of 4 at most in the first row and of 2 in its right-hand side."""
+    rows = np.array([[1.0, -1.0], [2.0, 2.0]])
+    for off, level in ((3.5e-12, 1.5e-12), (5e-12, 2.5e-12)):
+        A, b = np.array([[1.0, 3.0], [1 + off, 1.0]]), np.array([1.0, 1 + level])
+        left, right = faces._without_rounding(rows, A, b)
+        assert left[0] == pytest.approx([-off if off > 4e-12 else 0.0, 2.0], rel=1e-3, abs=0)
+        assert left[1] == pytest.approx([4.0, 8.0]) and right[1] == pytest.approx(4)
+        assert right[0] == pytest.approx(-level if level > 2e-12 else 0.0, rel=1e-3, abs=0)
+
+
+def test_a_normal_and_what_vanishes_on_its_face_in_other_units_of_the_rows():
+    """Rows times (2, 8): <n, s> is the same for n divided by them, and what vanishes has entries of size 1."""
+    x = cp.Variable(2, name="x")
+    A = lift(declare(x, [4 * x[0] <= 1, 16 * x[1] <= 3])).A
+    face = faces.Face(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [3.0, -1.0]]), np.array([[0.0, 1.0]]), 1.0)
+    found = faces._in_rows(face, np.array([2.0, 8.0]), A)
+    assert found.normal.tolist() == [2, 16] and found.onto.tolist() == [[0, 8]]
+    assert found.zero == pytest.approx(np.array([[2, 0], [6, -8]]) / np.array([[8], [128]]), rel=1e-12)

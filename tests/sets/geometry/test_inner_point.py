@@ -58,3 +58,23 @@ def test_the_dual_of_the_path_proves_nothing_against_a_set_with_room(name):
     assert end is not None
     normal = Hull(conic, end.v).projected(end.dual / np.abs(end.dual).max())
     assert not certify(conic, normal, 1.0).proves_empty
+
+
+@pytest.mark.parametrize(("kind", "name"), [*(("roomy", name) for name in ROOMY), *(("empty", name) for name in EMPTY)])
+@pytest.mark.parametrize("far", [0.0, 50.0])
+def test_the_end_is_inside_of_the_set_enlarged_by_what_is_short_and_the_dual_in_the_dual_cone(kind, name, far):
+    """The set is enlarged along d, with which the slack at the start is that of the identity, twice the size of it."""
+    conic = _conic((ROOMY if kind == "roomy" else EMPTY)[name])
+    v = np.random.default_rng(0).standard_normal(conic.columns) * far
+    start = v - np.linalg.lstsq(conic.E.toarray(), conic.E @ v - conic.e, rcond=None)[0] if len(conic.e) else v
+    end, slack = inner_point(conic, start), conic.slack(start)
+    push = 2 * max(1.0, np.abs(slack).max()) * conic.cones.identity() - slack
+    assert conic.E @ end.v == pytest.approx(conic.e, abs=1e-6 * (1 + far))
+    assert conic.cones.interior(conic.slack(end.v) + (end.short + 1e-9) * push)
+    assert (end.short < 0) == (kind == "roomy") and -1 <= end.short <= 2
+    assert conic.cones.dual_interior(end.dual) and end.dual.shape == conic.b.shape
+    if kind == "empty":
+        assert Hull(conic, end.v).residual(end.dual / np.abs(end.dual).max()) <= 1e-4
+        weight = end.dual @ push
+        assert end.dual @ conic.slack(end.v) < 0 and weight > 0
+        assert -(end.dual @ conic.slack(end.v)) == pytest.approx(end.short * weight, rel=0.2)
