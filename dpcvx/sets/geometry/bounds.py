@@ -151,12 +151,6 @@ def blow_up(chart: Chart, nu: float) -> float:
     return 1.01 * float(min(general, np.sqrt(k * k - k)) if chart.cones.is_symmetric else general)
 
 
-def central_radius(chart: Chart, nu: float) -> float:
-    """A bound of max |x - center|_2 by the Dikin ellipsoid at the center; infinite for a point and on large sets."""
-    radius = chart.radius()
-    return blow_up(chart, nu) * radius if chart.dim and np.isfinite(radius) else np.inf
-
-
 def loose_box(conic: ConicSet, chart: Chart, nu: float) -> tuple[Array, Array]:
     """A certified box of a large set: bounds of single coordinates, and the Dikin ellipsoid at the center blown up."""
     reach = blow_up(chart, nu) * np.abs(chart.column_widths())
