@@ -17,7 +17,17 @@ def _onto_disc(p):
     return 1 + along * min(1.0, 2 / np.linalg.norm(along))
 
 
+def _onto_simplex(p):
+    """The positive part of p less a level, so that the sum is 1."""
+    low, high = p.min() - 1, p.max()
+    for _ in range(200):
+        level = (low + high) / 2
+        low, high = (level, high) if np.maximum(p - level, 0).sum() > 1 else (low, level)
+    return np.maximum(p - level, 0)
+
+
 SETS = {
+    "simplex": (lambda: DecisionSet(x, [x >= 0, cp.sum(x) == 1]), _onto_simplex, 1.0),
     "box": (lambda: DecisionSet(x, [x >= -1, x <= 2]), lambda p: np.clip(p, -1, 2), 1.0),
     "box in units far apart": (
         lambda: DecisionSet(x, [x >= -UNITS, x <= 2 * UNITS]),
