@@ -16,6 +16,12 @@ DERIVED = {
     "cube": (lambda: ds.cube(3), 6, (0, 3, 0, 0)),
     "interval": (lambda: ds.cube(1), 2, (0, 1, 0, 0)),
     "ball": (lambda: ds.norm_ball(3, 2), 2, (1, 0, 0, 0)),
+    "ball and interval": (lambda: DecisionSet(x, [cp.norm2(x[:2]) <= 1, x[2] >= 0, x[2] <= 3]), 4, (1, 1, 0, 0)),
+    "two simplices": (
+        lambda: DecisionSet(x, [x >= 0, cp.sum(x[:2]) <= 1, x[1] + x[2] <= 2, x[2] <= 9]),
+        6,
+        (0, 1, 1, 0),
+    ),
     "simplex": (lambda: ds.simplex(4), 4, (0, 0, 1, 0)),
     "two cut intervals": (lambda: DecisionSet(x, [x >= 0, x[:2] <= 1, x[0] + x[1] <= 1.5, x[2] <= 1]), 7, (0, 3, 0, 0)),
     "a tilted box": (

@@ -92,6 +92,19 @@ def test_an_unbounded_set_is_refused_with_its_ray(name):
     assert np.asarray(caught.value.ray) == pytest.approx(np.array(ray), abs=1e-4)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_ray_of_an_unbounded_set_in_units_apart_has_all_its_entries(unit):
+    """x0 and x1 grow together, x0 by `unit` for each one of x1, up or down."""
+    for sign in (1, -1):
+        with pytest.raises(UnboundedSetError) as caught:
+            declared(lambda x, sign=sign: [cp.abs(x[0] - unit * x[1]) <= 1, sign * x[0] >= -2])
+        wanted = sign * np.array([unit, 1.0]) / max(unit, 1.0)
+        assert np.asarray(caught.value.ray) == pytest.approx(wanted, rel=1e-3)
+        assert (
+            f"Add {'an upper' if sign > 0 else 'a lower'} bound on x[{int(unit < 1)}]" in str(caught.value) or unit == 1
+        )
+
+
 def test_a_free_skew_part_is_explained():
     with pytest.raises(UnboundedSetError, match=r"skew-symmetric part of x is free.*symmetric=True"):
         declared(lambda X: [X + X.T >> 0, cp.trace(X) <= 1], (2, 2))
