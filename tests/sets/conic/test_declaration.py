@@ -165,7 +165,7 @@ def test_rows_that_no_cone_claims_or_two_do_are_refused(monkeypatch, known, clai
     x = _x()
     monkeypatch.setattr("dpcvx.sets.conic.lift.KINDS", known(KINDS))
     with pytest.raises(UnsupportedConeError, match=f"has 6 rows of cones, .* claim {claimed} of them"):
-        lift(declare(x, [x >= 0, cp.norm2(x) <= 1]))
+        lift(declare(x, [x >= 0, cp.norm2(x) <= 1, x[0] == x[1]]))
 
 
 def test_geometric_means_of_several_lengths_that_break_cvxpy_are_a_sentence():

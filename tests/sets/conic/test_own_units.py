@@ -233,7 +233,7 @@ def test_units_are_not_taken_from_bounds_that_fall_without_end_or_contradict_eac
     assert in_own_units(empty) is empty
 
 
-@pytest.mark.parametrize(("width", "is_rounding"), [(1e-12, True), (1e-11, True), (4e-11, False), (1e-6, False)])
+@pytest.mark.parametrize(("width", "is_rounding"), [(1e-12, True), (1.5e-11, True), (3e-11, False), (1e-6, False)])
 def test_what_is_left_of_numbers_that_cancel_is_no_unit(width, is_rounding):
     """x2 = 1 - x3 with 1 - width <= x3 <= 1: if more of the ones were rounding, x2 might be twice as large."""
     A = [[0, 0, 0, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, -1]]
