@@ -23,8 +23,7 @@ from dpcvx.privacy.samplers.floating import UNIT, check_platform
 
 _ROOM = 32 * UNIT
 _LARGEST = 2**900  # scores further above the least one count as that far in floating-point numbers
-
-_FAR = 2.0**800  # times from which on there is no upper bound
+_FAR = 2.0**800  # times from which on there is no upper bound, and this is the lower one
 
 
 def categorical(scores: Sequence[int] | Array, scale: float) -> int:
@@ -41,8 +40,8 @@ def categorical(scores: Sequence[int] | Array, scale: float) -> int:
         raise ValueError("A draw needs at least one candidate.")
     least = min(exact)
     heads = words(len(exact))
-    with np.errstate(over="ignore"):  # infinitely late
-        late = np.array([float(min(score - least, _LARGEST)) for score in exact]) / scale
+    with np.errstate(over="ignore"):  # infinitely late, and so too far
+        late = np.minimum(np.array([float(min(score - least, _LARGEST)) for score in exact]) / scale, _FAR)
     first, last = _times(heads, late)
     racing = np.flatnonzero(first <= last.min()).tolist()
     fractions = {i: (int(heads[i]), WORD) for i in racing}
