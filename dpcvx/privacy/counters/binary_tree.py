@@ -30,7 +30,7 @@ class BinaryTree(Tree):
     def noises_per_round(cls, horizon: int, norm: int) -> float:
         # all but the older nodes, one less than the set bits of t, of which half of the levels are set on average
         touches, terms = cls.structure(horizon, norm)
-        return max(terms + 1 - touches / 2, 0.0)
+        return terms + 1 - touches / 2
 
     @classmethod
     def title(cls, norm: int) -> str:

@@ -58,10 +58,10 @@ class SmoothTree(Tree):
 
     @classmethod
     def noises_per_round(cls, horizon: int, norm: int) -> float:
-        # the mean length of the lowest run of ones: the mean a/(z + 1) of a gap between zeros, over the probability
-        # a/(a + z) that the lowest gap is not empty
+        # the mean length of the lowest run of ones over all codewords: it is at least j in binom(z + a - j + 1, z) of
+        # them, those with a - j + 1 ones and j - 1 more in that run; together binom(z + a + 1, z + 1) - 1
         zeros, ones = codeword_shape(horizon, balanced=norm == 2)
-        return (zeros + ones) / (zeros + 1)
+        return (zeros + ones + 1) / (zeros + 1) - 1 / comb(zeros + ones, ones)
 
     @classmethod
     def title(cls, norm: int) -> str:

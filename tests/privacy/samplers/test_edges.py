@@ -167,6 +167,12 @@ def test_answers_from_the_limit_on_are_refused(monkeypatch: pytest.MonkeyPatch) 
     for refused in (lambda: floors.floors(heads, 63, 10.0, answer), lambda: floors.floor_one(3, 63, 0.0, 10.0, answer)):
         with pytest.raises(OverflowError, match="does not fit into 64-bit integers; nothing was released"):
             refused()
+    for scale in (2.0**57, 2.0**60):  # 42.5 times that is above 2^62
+        with pytest.raises(OverflowError, match="nothing was released"):
+            floors.floor_one(3, 63, 0.0, scale)
+        with pytest.raises(OverflowError, match="nothing was released"):
+            floors.floors(heads, 63, scale)
+    assert floors.floor_one(3, 63, 0.0, 2.0**56) == _true(3 << 64 | 2**63, 127, 2.0**56)
 
 
 @pytest.mark.parametrize(("scale", "low"), [(5.0, 0), (2.0**28, 0), (2.0**28 * 1.5, 1), (2.0**54 * 1.1, 27)])
@@ -185,6 +191,22 @@ def test_wide_draws_are_a_narrow_one_with_low_bits_behind_it(scale: float, low: 
 
 
 # draws bit by bit
+
+
+def test_gaussian_draws_are_the_first_proposals_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """About a third more are proposed than are missing, and as often as some are."""
+    asked: list[int] = []
+    proposals = iter(range(1, 10_000))
+
+    def propose(scale: float, count: int) -> Any:
+        asked.append(count)
+        return np.array([next(proposals) for _ in range(count)])
+
+    monkeypatch.setattr(gaussian, "laplace", propose)
+    monkeypatch.setattr(gaussian, "_kept", lambda proposed, scale: proposed % 2 == 0)
+    drawn = gaussian.gaussian(3.0, (4, 50))
+    assert asked == [200 + 68 + 16, 58 + 19 + 16, 11 + 3 + 16]
+    assert drawn.shape == (4, 50) and drawn.ravel().tolist() == list(range(2, 402, 2))
 
 
 @pytest.mark.parametrize("scale", [0.6, 40.5])
