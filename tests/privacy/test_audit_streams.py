@@ -200,7 +200,7 @@ def test_the_density_of_trees_is_all_that_was_planned(rounds, delta):
 
 @pytest.fixture
 def hardly_private():
-    """Sums of epsilon 10^9, of which it is told once that they protect nobody."""
+    """Sums of epsilon 10^9, told once that they protect nobody; noise beyond 10^-6 has a chance of e^-80."""
     with pytest.warns(WeakPrivacyWarning), told_once(1e9):
         yield
 
