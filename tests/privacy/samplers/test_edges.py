@@ -322,6 +322,18 @@ def test_a_platform_is_looked_at_near_1_and_far_from_it(monkeypatch: pytest.Monk
     assert np.array_equal(asked["log1p"], -spread) and np.array_equal(asked["exp"], -8 * spread)
 
 
+def test_a_platform_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(floating, "largest_error", lambda function, given: asked.append(function) or 1.0)
+    floating.check_platform.cache_clear()
+    try:
+        for _ in range(3):
+            floating.check_platform()
+    finally:
+        floating.check_platform.cache_clear()
+    assert asked == ["log", "log1p", "exp"]
+
+
 @pytest.mark.parametrize(("error", "taken"), [(8.0, True), (8.0001, False), (math.nan, False)])
 def test_functions_may_be_off_by_eight_and_no_more(error: float, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(floating, "largest_error", lambda function, arguments: error)
