@@ -211,3 +211,10 @@ def test_what_was_found_for_the_admission_is_what_is_played():
     first, second = (Exp2(polytope, box_losses(4), 50, seed=0) for _ in range(2))
     assert first.family is second.family and first.exploration is second.exploration
     assert np.array_equal(first.act(), second.act())
+
+
+def test_a_bound_that_is_not_there_says_nothing_at_any_horizon_and_one_that_is_says_something_at_a_long_one():
+    arms, losses = ds.simplex(5), box_losses(5)
+    without, bounded = Exp2(arms, losses, 50, tuning="paper"), Exp2(arms, losses, 50)
+    assert without.regret_bound is None and without._says_nothing_at(10**9)
+    assert bounded._says_nothing_at(2) and not bounded._says_nothing_at(10**9)

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import decision_sets as ds
 from dpcvx import Change, HorizonError, LazyWeights, check_learner, couple
-from dpcvx.learners.full_information.lazy_costs import FamilyCosts, SecureDraws
+from dpcvx.learners.full_information.lazy_costs import FamilyCosts, ListedCosts, SecureDraws
 from dpcvx.learners.full_information.lazy_reach import cost_grid
 from dpcvx.learners.full_information.lazy_tuning import Lazy, Rates
 from dpcvx.privacy.choice_grounds import ChoiceGrounds, choices_cost
@@ -430,3 +430,9 @@ def test_a_declared_change_lowers_the_bound():
     small = Change(d, [cp.norm1(d) <= 0.01])
     assert learner(small, T=2**12).uncapped_bound < 0.3 * learner(T=2**12).uncapped_bound
     assert learner(small, T=2**12)._game.apart == pytest.approx(0.01, rel=1e-3)  # one entry moves, and no more of it
+
+
+def test_costs_far_beyond_the_range_of_exponentials_leave_the_cheapest_action():
+    costs = ListedCosts(ds.simplex(3).action_family(), 0.0, 1.0, None)
+    far = np.array([1e6, 0.0, 2e6])
+    assert (costs.draw(far, 1.0, np.random.default_rng(0), (50,)) == 1).all()
