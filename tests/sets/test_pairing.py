@@ -116,6 +116,8 @@ def test_the_map_stretches_no_vector_by_more_than_is_said(p):
     y = np.random.default_rng(2).normal(size=(20_000, 3))
     back = (np.linalg.norm(y @ M, p, axis=1) / np.linalg.norm(y, p, axis=1)).max()
     assert back <= pairing.back_stretch(p) <= 2 * back
+    plain = Pairing(ds.simplex(4), (4,))
+    assert plain.stretch(p) == plain.back_stretch(p) == 1
 
 
 def test_losses_in_the_shape_of_decisions_are_taken_as_they_are():
