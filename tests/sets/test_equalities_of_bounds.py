@@ -81,7 +81,7 @@ def test_own_functions_must_be_functions_and_norms_need_an_order_of_at_least_one
     X = DecisionSet(x, [cp.sum(x) == 1])
     assert X.norm_bound(1) >= 1
     for p in (0.999, 0, -1, np.nan):
-        with pytest.raises(ValueError, match="p must be at least 1"):
+        with pytest.raises(ValueError, match="p must be a number of at least 1"):
             X.norm_bound(p)
     with pytest.raises(ValueError, match=r"contains takes one point of shape \(2,\), not \(3, 2\)"):
         X.contains(np.ones((3, 2)))
