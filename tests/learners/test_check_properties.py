@@ -11,7 +11,7 @@ from loss_sets import box_losses
 
 import decision_sets as ds
 from dpcvx import FTRL, Exp2, HorizonError, LearnerCheckError, LogBarrierBandit, check_learner
-from dpcvx.learners.check import PROPERTIES, memory
+from dpcvx.learners.check import PROPERTIES, interruption, memory
 from dpcvx.learners.check.subject import Broken, Subject, refused
 
 QUICK = [one for one in BROKEN if one[1] != "interruption"]
@@ -232,3 +232,22 @@ def test_runs_go_to_the_horizon_and_not_beyond_what_can_be_played():
         played.clear()
         said = PROPERTIES["horizon"](Subject(lambda seed, T=horizon: Counting(X, Y, T, seed=seed)))
         assert (said is None) == (horizon == 256) and len(played) == (2 * 257 if horizon == 256 else 0)
+
+
+class Twins:
+    """Answers of two learners that play alike until a round."""
+
+    def __init__(self, apart):
+        self.rounds, self._apart = 0, apart
+
+    def call(self, method, *_):
+        self.rounds += method == "act"
+        return np.zeros(2), np.full(2, float(self.rounds == self._apart))
+
+
+@pytest.mark.parametrize("apart", [1, 2, 7])
+def test_the_round_in_which_a_disturbed_learner_plays_otherwise_is_named(apart):
+    subject = SimpleNamespace(rounds=lambda most: min(most, 9), feedback=lambda t, action: None)
+    with pytest.raises(Broken, match=rf"otherwise in round {apart} than"):
+        interruption._play(subject, Twins(apart))
+    interruption._play(subject, Twins(10))

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from dpcvx.privacy.counters import toeplitz_factors as module
-from dpcvx.privacy.counters.toeplitz_factors import ExponentialFilter, _squares, prefix_lower_bound, toeplitz_factors
+from dpcvx.privacy.counters.toeplitz_factors import (
+    ExponentialFilter,
+    _mixture,
+    _squares,
+    prefix_lower_bound,
+    toeplitz_factors,
+)
 
 SMALL = (1, 2, 3, 4, 5, 7, 10, 33, 100, 300)
 
@@ -272,3 +278,10 @@ def test_arguments_are_checked():
             factors.c_filter((2,)).steps(x)
     with pytest.raises(ValueError, match=r"arrays of shape \(3,\), but one of shape \(2,\)"):
         factors.c_filter((3,)).step(np.ones(2))
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000, 2**30])
+def test_weights_of_a_mixture_sum_to_the_first_coefficient(size):
+    theta, omega = _mixture(size)
+    assert omega.sum() == pytest.approx(1, abs=1e-15)  # binom(0, 0)
+    assert (omega > 0).all() and (np.diff(theta) > 0).all() and theta[0] >= 0 and theta[-1] < 1
