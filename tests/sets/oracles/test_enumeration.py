@@ -142,3 +142,10 @@ def test_more_vertices_than_asked_for_are_refused_and_just_as_many_are_listed(mo
     monkeypatch.setattr(enumeration, "reach_far_enough", lambda corners, bound: False)
     with pytest.raises(UnsupportedConeError, match="were not found: it is too thin"):
         X.vertices()
+
+
+@pytest.mark.parametrize("size", [1e-4, 0.75, 1e6])
+def test_entries_are_the_nearest_integer_up_to_rounding_of_the_size_of_the_set(size):
+    rounding = 1e-10 * size
+    found = distinct(np.array([[0.0, rounding / 2], [size, 2 * rounding], [0.0, size]]))
+    assert found[0].tolist() == [0, 0] and found[1, 1] == 2 * rounding

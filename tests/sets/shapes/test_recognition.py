@@ -218,3 +218,8 @@ def test_weighted_sums_of_distances_are_balls_of_the_one_norm():
         lambda x: [w[:2] @ cp.abs(x[:2]) <= 3, cp.abs(x[2]) <= 1],
     ):
         assert type(_shape(3, make)) is not NormBall
+
+
+@pytest.mark.parametrize("trace", [1e-8, 1.0, 1e8])
+def test_density_matrices_are_recognised_in_any_unit(trace):
+    assert type(_shape((3, 3), lambda x: [cp.trace(x) == trace], PSD=True)) is Spectrahedron
