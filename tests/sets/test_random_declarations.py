@@ -108,6 +108,10 @@ def test_declarations_that_were_wrong_once_are_right(seed):
     assert judged(random_declaration(seed)) == []
 
 
+def test_sizes_are_proved_where_the_dual_simplex_method_ends_at_a_vertex_that_is_no_optimum():
+    assert judged(random_declaration(90380), deep=True) == []  # a hull in nine columns; HiGHS: "Unknown"
+
+
 @pytest.mark.parametrize("seed", list(TWO_FACES_FAILED_ONCE))
 def test_declarations_with_two_faces_that_were_wrong_once_are_right(seed):
     assert judged(random_declaration(seed, "two faces")) == []

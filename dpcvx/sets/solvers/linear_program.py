@@ -17,7 +17,7 @@ _NO_OPTIMUM = (
     highspy.HighsModelStatus.kUnbounded,
     highspy.HighsModelStatus.kUnboundedOrInfeasible,
 )
-_PRIMAL = 4  # in HiGHS's numbers of its methods
+_DUAL, _PRIMAL = 1, 4  # in HiGHS's numbers of its methods
 Read = TypeVar("Read")
 
 
@@ -131,13 +131,14 @@ class LinearProgram:
         model = self._models.take(self._set_up)
         status, answer = self._run(model, q, read)
         self._models.put_back(model)
-        if answer is None and status not in _NO_OPTIMUM:  # HiGHS gave up: with presolve it takes another way
-            again = self._set_up()
-            again.setOptionValue("presolve", "on")
+        for option, value in (("presolve", "on"), ("simplex_strategy", _DUAL if self._primal else _PRIMAL)):
+            if answer is not None or status in _NO_OPTIMUM:
+                return answer
+            again = self._set_up()  # HiGHS gave up, and takes another way so
+            again.setOptionValue(option, value)
             status, answer = self._run(again, q, read)
-            if answer is None and status not in _NO_OPTIMUM:
-                words = again.modelStatusToString(status)
-                raise OracleError(f"The linear program stopped without an answer: {words}.")
+        if answer is None and status not in _NO_OPTIMUM:
+            raise OracleError(f"The linear program stopped without an answer: {model.modelStatusToString(status)}.")
         return answer
 
     def _run(self, model: Any, q: Array, read: Callable[[Any], Read]) -> tuple[Any, Read | None]:

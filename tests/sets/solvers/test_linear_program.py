@@ -15,37 +15,45 @@ def _triangle():
 
 
 def _giving_up(monkeypatch, times):
-    """Let the first solves end without an answer; returns the list of what presolve was set to in each."""
-    presolves = []
+    """Let the first solves end without an answer; returns the list of presolve and method in each."""
+    ways = []
     right = LinearProgram._run
 
     def run(self, model, q, read):
-        presolves.append(model.getOptionValue("presolve")[1])
-        if len(presolves) <= times:
+        ways.append((model.getOptionValue("presolve")[1], model.getOptionValue("simplex_strategy")[1]))
+        if len(ways) <= times:
             return highspy.HighsModelStatus.kSolveError, None
         return right(self, model, q, read)
 
     monkeypatch.setattr(LinearProgram, "_run", run)
-    return presolves
+    return ways
 
 
-def test_a_solve_that_gives_up_is_tried_again_with_presolve(monkeypatch):
-    presolves = _giving_up(monkeypatch, 1)
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_a_solve_that_gives_up_is_tried_again_with_presolve_and_then_by_the_other_method(times, monkeypatch):
+    ways = _giving_up(monkeypatch, times)
     assert _triangle().minimise(np.array([-1.0, -1.0])) == pytest.approx([2.0, 0.0])
-    assert presolves == ["off", "on"]
+    assert ways == [("off", 4), ("on", 4), ("off", 1)][: times + 1]
 
 
-def test_what_gives_up_twice_is_a_sentence(monkeypatch):
-    _giving_up(monkeypatch, 2)
+def test_what_gives_up_on_every_way_is_a_sentence(monkeypatch):
+    _giving_up(monkeypatch, 3)
     with pytest.raises(OracleError, match="without an answer: Solve error"):
         _triangle().minimise(np.array([-1.0, -1.0]))
 
 
+def test_programs_with_equalities_are_tried_by_the_primal_method_at_last(monkeypatch):
+    ways = _giving_up(monkeypatch, 2)
+    line = LinearProgram.over(-sparse.eye_array(2, format="csr"), np.zeros(2), sparse.csr_array([[1.0, -1.0]]))
+    assert line.minimise(np.array([1.0, 0.0])) == pytest.approx([0, 0])
+    assert [method for _, method in ways] == [1, 1, 4]
+
+
 def test_an_unbounded_program_is_not_tried_again(monkeypatch):
-    presolves = _giving_up(monkeypatch, 0)
+    ways = _giving_up(monkeypatch, 0)
     half_plane = LinearProgram.over(sparse.csr_array(np.array([[0.6, 0.8]])), np.ones(1), sparse.csr_array((0, 2)))
     assert half_plane.minimise(np.array([1.0, 0.0])) is None
-    assert len(presolves) == 1
+    assert len(ways) == 1
 
 
 @pytest.mark.parametrize("equalities", [0, 1])
