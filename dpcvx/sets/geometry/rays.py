@@ -18,6 +18,8 @@ from dpcvx.sets.conic.rows import describe, free_rows
 from dpcvx.sets.solvers.cone_program import ConeProgram
 from dpcvx.sets.sparse_rows import row_sizes
 
+_ACCURACY = 1e-6  # to which a direction must stay in the cones, relative to what the rows move by
+
 
 def refuse_rays(conic: ConicSet, variable_name: str, shape: tuple[int, ...]) -> None:
     """Raise if the set contains a ray: a random linear function sees it almost surely, in one sign or the other."""
@@ -26,8 +28,9 @@ def refuse_rays(conic: ConicSet, variable_name: str, shape: tuple[int, ...]) -> 
     g = conic.P.T @ (np.random.default_rng(0).standard_normal(len(unit)) / unit)
     program = _recession(conic)
     for sign in (1.0, -1.0):
-        ray = conic.P @ program.minimise(sign * g / np.abs(g).max()).point
-        if np.abs(ray / unit).max() > 1e-6:
+        v = program.minimise(sign * g / np.abs(g).max()).point
+        ray = conic.P @ v
+        if np.abs(ray / unit).max() > 1e-6 and _recedes(conic, v):
             ray[np.abs(ray / unit) < 1e-6] = 0.0
             raise UnboundedSetError(*_ray_sentence(ray, variable_name, shape))
 
@@ -39,7 +42,7 @@ def without_rays(conic: ConicSet, names: Sequence[str], variable_name: str, shap
     h = np.random.default_rng(1).standard_normal(conic.columns)
     for sign in (1.0, -1.0):
         ray = program.minimise(sign * h).point
-        if np.abs(ray).max() > 1e-6:
+        if np.abs(ray).max() > 1e-6 and _recedes(conic, ray):
             return _project_out(conic, ray, names)
     return None
 
@@ -51,6 +54,13 @@ def _recession(conic: ConicSet, fixed: sparse.csr_array | None = None) -> ConePr
     b = np.concatenate([np.zeros(len(conic.b)), np.ones(2 * k)])
     E = conic.E if fixed is None else sparse.csr_array(sparse.vstack([conic.E, fixed]))
     return ConeProgram(rows, b, Product([*conic.cones.cones, Nonnegative(2 * k)]), E, np.zeros(E.shape[0]))
+
+
+def _recedes(conic: ConicSet, ray: Array) -> bool:
+    """Whether the set runs off along a direction, but for the accuracy of a solver, which may have stopped short."""
+    size = float(np.abs(ray).max() * max(np.abs(rows.data).max(initial=1e-300) for rows in (conic.A, conic.E)))
+    stays = np.abs(conic.E @ ray).max(initial=0.0) <= _ACCURACY * size
+    return bool(stays and conic.cones.interior(_ACCURACY * size * conic.cones.identity() - conic.A @ ray))
 
 
 def _project_out(conic: ConicSet, ray: Array, names: Sequence[str]) -> ConicSet:
