@@ -14,7 +14,8 @@ def origin(normal: Array, least: float) -> Face:
 
 def ray(normal: Array, direction: Array, least: float) -> Face:
     """The face that is the ray of a direction; entries at which the direction is zero are not mixed with others."""
-    unit = direction / np.linalg.norm(direction)
+    unit = direction / np.abs(direction).max()  # whose squares are numbers
+    unit /= np.linalg.norm(unit)
     at = np.flatnonzero(unit)
     turned = np.zeros((len(at) - 1, len(unit)))
     if len(at) == 2:

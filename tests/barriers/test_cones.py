@@ -1,9 +1,12 @@
 """Identities that every barrier of a cone satisfies, checked without reference values."""
 
+import math
+
 import numpy as np
 import pytest
 
 from dpcvx.barriers import KINDS, Exponential, Nonnegative, Power, Product, SecondOrder, Semidefinite
+from dpcvx.barriers.face import ray
 
 CONES = [
     Nonnegative(7),
@@ -141,3 +144,11 @@ def test_matrices_are_judged_inside_by_more_than_rounding_in_any_units_of_their_
             s = cone.vector(S * unit * unit[:, None])
             assert cone.interior(s) == is_inside
             assert not is_inside or np.isfinite(cone.gradient(s)).all()
+
+
+@pytest.mark.parametrize("far", [1.0, 1e150, 1e300])
+def test_the_ray_of_a_face_is_one_however_far_out_the_cone_is_touched(far):
+    found = ray(np.zeros(3), np.array([math.log(far), 1.0, far]), 1.0)
+    assert np.linalg.norm(found.onto) == pytest.approx(1, rel=1e-15) and found.onto[0, 2] > 0
+    assert found.zero.shape == (2, 3) and np.abs(found.zero @ found.onto[0]).max() <= 1e-15
+    assert found.zero @ found.zero.T == pytest.approx(np.eye(2), abs=1e-15)
