@@ -133,7 +133,11 @@ def test_every_request_has_a_generator_of_its_own(score):
 def test_runs_are_made_in_parts_and_all_are_scored(monkeypatch):
     monkeypatch.setattr(lower_bound, "_CHUNK", 30)
     asked, scored = [], []
-    first = lambda rng, n: asked.append(n) or np.ones((n, 2))  # noqa: E731
+
+    def first(rng, n):
+        asked.append(n)
+        return np.ones((n, 2))
+
     result = audit(first, rows(0.0), claim=1.0, score=lambda y: scored.append(len(y)) or y[:, 0], samples=200)
     assert asked == [30, 30, 30, 10] * 2 and sum(scored) == 400 and result.counts == (100, 0)
 

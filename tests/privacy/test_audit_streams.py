@@ -97,13 +97,17 @@ def test_the_density_of_the_padded_tree_is_that_of_its_integrals(first, second, 
 
     def log_density(c, shift):
         x, scaled = abs(c - shift), abs(c - shift)  # all integrands are divided by e^(-x), so that none vanishes
-        two = lambda u: (1 + u) * math.exp(-u)  # noqa: E731
+
+        def two(u):
+            return (1 + u) * math.exp(-u)
+
         pair = integral(c, shift, lambda v: math.exp(x - abs(v - shift)) * two(abs(c - v)) ** 2)
         four = integral(c, shift, lambda v: math.exp(x - abs(v - shift)) * two(abs(c - v)) ** 2 * shared(abs(c - v)))
         return math.log(3 + 3 * x + x * x) - 3 * scaled + pair + four
 
     for u in (0.0, 0.7, 4.0):
-        parts = [quad(lambda e: math.exp(-abs(e) - 2 * abs(u - e)), a, b) for a, b in ((-50, 0), (0, u), (u, 50))]  # noqa: B023
+        ends = ((-50, 0), (0, u), (u, 50))
+        parts = [quad(lambda e, u=u: math.exp(-abs(e) - 2 * abs(u - e)), a, b) for a, b in ends]
         assert sum(part for part, _ in parts) == pytest.approx(shared(u), rel=1e-8)
     exact = log_density(at, first) - log_density(at, second)
     assert padded_tree_ratio(2 * first, 2 * second, 2.0, 2 * at) == pytest.approx(exact, abs=1e-8)

@@ -190,6 +190,6 @@ def test_a_certificate_counts_in_words():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_one_round_shows_nothing_under_the_scale_of_the_paper_either(delta):
     """Its action rests on no loss; log T is 0 there, and so is the noise."""
-    l = cp.Variable(3, name="l")  # noqa: E741
-    alone = plan(LossSet(l, [cp.abs(l) <= 1]), 1, 1.0, delta, counter="tree", calibration="paper")
+    loss = cp.Variable(3, name="loss")
+    alone = plan(LossSet(loss, [cp.abs(loss) <= 1]), 1, 1.0, delta, counter="tree", calibration="paper")
     assert alone.epsilon == 0
